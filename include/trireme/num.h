@@ -1,0 +1,26 @@
+/*
+ * Real functions with the same bits on every processor, for pure code: built
+ * of + - * / sqrt and bit moves only (compiled with -ffp-contract=off).
+ * Accurate to about two units in the last place; exact where noted.
+ */
+#ifndef TRIREME_NUM_H
+#define TRIREME_NUM_H
+
+#include "trireme/status.h"
+
+/* Natural logarithm; -inf at 0, NaN below. */
+TRI_API double tri_log(double x);
+/* Base-2 logarithm; exact for powers of two. */
+TRI_API double tri_log2(double x);
+/* e to the x; 0 and inf where it under- or overflows. */
+TRI_API double tri_exp(double x);
+/* x to the y for x >= 0, by exp and log; exact for small whole y. */
+TRI_API double tri_pow(double x, double y);
+/* Inverse of the standard normal distribution function, 0 < p < 1 (Wichura,
+ * AS 241, PPND16). */
+TRI_API double tri_normal_quantile(double p);
+/* Two-sided Student t quantile: P(|T| <= result) = `level`, `dof` >= 1
+ * degrees of freedom (Hill, CACM 1970, algorithm 396); to 1e-3. */
+TRI_API double tri_student_quantile(double level, double dof);
+
+#endif

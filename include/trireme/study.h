@@ -1,0 +1,292 @@
+/*
+ * The study file (DESIGN section 6): every key of it, read and checked.
+ *
+ * Reading is pure: the text is given, and what the text refers to (a table)
+ * is asked of a callback.  An error carries file, line and column, what was
+ * found, what was expected and the closest known key.  Features that are read
+ * but not built yet are listed as notes; they are errors only where ignoring
+ * them would change what is measured.
+ */
+#ifndef TRIREME_STUDY_H
+#define TRIREME_STUDY_H
+
+#include "trireme/space.h"
+
+typedef enum tri_model_kind {
+    TRI_MODEL_GPT,
+    TRI_MODEL_DLRM,
+    TRI_MODEL_MLP,
+    TRI_MODEL_PROCESS,
+    TRI_MODEL_PLUGIN,
+    TRI_MODEL_SYNTHETIC,
+    TRI_MODEL_TABLE
+} tri_model_kind;
+
+typedef struct tri_gpt_spec {
+    int layers, hidden, heads, sequence, vocab;
+    int ffn;          /* default 4 * hidden */
+    int tied;         /* head shares the embedding; default 1 */
+    const char *data; /* "builtin" or a path, relative to the study file */
+} tri_gpt_spec;
+
+typedef struct tri_mlp_spec {
+    int inputs, hidden, layers, outputs;
+} tri_mlp_spec;
+
+typedef struct tri_pair { /* a key and its text, in file order */
+    const char *key;
+    const char *value;
+} tri_pair;
+
+typedef struct tri_process_spec {
+    const char *const *argv; /* templates: {param}, {rank}, {run}, ... */
+    int n_argv;
+    int shell;     /* argv[0] is given to sh -c */
+    int leader;    /* launch: leader, else one process a rank */
+    const char *setup, *cwd, *log_dir, *scratch; /* NULL if absent */
+    const tri_pair *env;
+    int n_env;
+    const char *const *keep_env;
+    int n_keep_env;
+    const char *const *devices;
+    int n_devices;
+    const tri_pair *patterns; /* metrics.patterns: metric, regex */
+    int n_patterns;
+    int resume; /* 1: resume: checkpoint */
+} tri_process_spec;
+
+typedef struct tri_plugin_spec {
+    const char *library;
+    const tri_pair *options;
+    int n_options;
+} tri_plugin_spec;
+
+typedef struct tri_synthetic_spec {
+    const char *curve; /* name; "bowl" by default (see curve.h) */
+    double noise;      /* relative standard deviation of a result */
+    double straggle;   /* S: duration times 1 + |N(0,S)| */
+    double fail;       /* probability that a run fails */
+    double cost_s;     /* seconds a unit of resource; NaN: the driver's */
+} tri_synthetic_spec;
+
+typedef struct tri_table_spec {
+    const char *file;              /* relative to the study file */
+    const char *const *parameters; /* columns */
+    int n_parameters;
+    const char *objective; /* column */
+    const char *failed;    /* column, NULL if none */
+    const char *curve;     /* prefix, NULL if none */
+} tri_table_spec;
+
+typedef struct tri_model_spec {
+    tri_model_kind kind;
+    union {
+        tri_gpt_spec gpt;
+        tri_mlp_spec mlp;
+        tri_process_spec process;
+        tri_plugin_spec plugin;
+        tri_synthetic_spec synthetic;
+        tri_table_spec table;
+    } u;
+} tri_model_spec;
+
+typedef enum tri_metric {
+    TRI_METRIC_TOKENS_PER_S,
+    TRI_METRIC_SAMPLES_PER_S,
+    TRI_METRIC_STEP_S,
+    TRI_METRIC_LOSS,
+    TRI_METRIC_OWN /* a metric of the trial's own, by name */
+} tri_metric;
+
+typedef enum tri_unit {
+    TRI_UNIT_STEPS,
+    TRI_UNIT_SAMPLES,
+    TRI_UNIT_TOKENS,
+    TRI_UNIT_SECONDS,
+    TRI_UNIT_EPOCHS
+} tri_unit;
+
+typedef enum tri_sched_kind {
+    TRI_SCHED_ASHA,
+    TRI_SCHED_ASHA_STOP,
+    TRI_SCHED_ASHA_DELAYED,
+    TRI_SCHED_SHA,
+    TRI_SCHED_HYPERBAND,
+    TRI_SCHED_ASYNC_HYPERBAND,
+    TRI_SCHED_PASHA,
+    TRI_SCHED_NONE
+} tri_sched_kind;
+
+#define TRI_UNLIMITED (-1)
+
+typedef struct tri_study {
+    const char *name;
+    uint64_t seed;    /* 0 by default */
+    const char *path; /* of the study file, as given */
+    const char *text; /* the whole file */
+    tri_model_spec model;
+    tri_space *space; /* owned by the study */
+
+    struct {
+        tri_metric metric;
+        const char *name; /* "tokens_per_s" */
+        int maximize;
+        int learned;      /* loss or own metric: depends on training so far */
+        int per_rank;     /* compare: per_rank */
+        int n_subject_to; /* see tri_study_subject_to */
+    } objective;
+
+    int has_baseline;
+    const tri_config *baseline; /* n_params values */
+    const tri_config *start;    /* n_start x n_params */
+    int n_start;
+
+    struct {
+        tri_unit unit;
+        int64_t min;
+        int64_t max; /* 0: unbounded */
+        int eta;
+    } resource;
+
+    struct {
+        tri_sched_kind kind;
+        int bracket, brackets;
+    } scheduler;
+
+    struct {
+        const char *proposer;    /* auto, random, quasi, acquisition, ... */
+        const char *predictor;   /* auto, gp, trees, mlp */
+        const char *acquisition; /* ei, ucb, thompson */
+        double random_share;
+    } search;
+
+    struct {
+        int64_t trials, runs; /* TRI_UNLIMITED */
+        double time_s;        /* TRI_UNLIMITED */
+    } budget;
+
+    struct {
+        int top; /* 0: no finals */
+        int repeats;
+    } finals;
+
+    struct {
+        double precision; /* 0.01 = 1 % */
+        int min_steps;
+    } measure;
+
+    uint64_t memory_bytes; /* a rank; 0: auto */
+    const char *exclusive; /* none, node, numa */
+
+    struct {
+        double startup_s, progress_s /* 0: auto */, grace_s;
+    } timeouts;
+
+    struct {
+        const char *policy; /* auto, always, never */
+        const char *dir;
+        int shared;
+        uint64_t max_bytes;
+    } checkpoints;
+
+    struct {
+        int max_attempts;
+    } failures;
+
+    struct {
+        double lr, weight_decay, clip, beta1, beta2;
+    } optimizer;
+
+    const char *const *notes; /* features that come later, a sentence each */
+    int n_notes;
+    struct tri_study_private *priv;
+} tri_study;
+
+/* Gives the bytes of `path` (already resolved against the study file's
+ * folder).  [out] `data`, malloc'd, taken by the reader, NUL-terminated.
+ * Returns TRI_EIO with a sentence naming the path where it cannot. */
+typedef tri_status (*tri_read_fn)(void *ctx, const char *path, char **data,
+                                  size_t *bytes);
+
+/*
+ * Read a study.  `path` is used in errors and to resolve relative paths; the
+ * text need not be terminated.  `read` may be NULL where the study refers to
+ * no table.  [out] `out`: returned owned.
+ */
+TRI_API tri_status tri_study_parse(const char *text, size_t bytes,
+                                   const char *path, tri_read_fn read,
+                                   void *ctx, tri_study **out);
+TRI_API void tri_study_destroy(tri_study *study);
+
+/* The path of `name` resolved against the study file's folder, into buf. */
+TRI_API void tri_study_resolve(const tri_study *study, const char *name,
+                               char *buf, size_t bytes);
+
+/* What a finished run measured, for `subject_to` and the score. */
+typedef struct tri_measured {
+    double tokens_per_s, samples_per_s, step_s, loss, own; /* NaN: none */
+    double peak_bytes, rss_bytes;
+} tri_measured;
+
+/* The objective of a run on `ranks` ranks as the study compares it (per rank
+ * where it says so), NaN if it was not measured. */
+TRI_API double tri_study_objective(const tri_study *study,
+                                   const tri_measured *m, int ranks);
+/* Whether `m` meets every subject_to; *text (may be NULL): the first that it
+ * does not, borrowed. */
+TRI_API int tri_study_subject_to(const tri_study *study,
+                                 const tri_measured *m, const char **text);
+/*
+ * Which keys differ between two readings of a study.  Returns the first key
+ * that may not change at a resume ("model.layers"), borrowed from `now` or
+ * static, or NULL; [out] `changed`: whether anything differs at all.
+ */
+TRI_API const char *tri_study_frozen_difference(const tri_study *before,
+                                                const tri_study *now,
+                                                int *changed);
+
+/*
+ * The layout that a configuration asks of the engine: its engine parameters,
+ * or their defaults (DESIGN section 6).
+ */
+typedef struct tri_layout {
+    int dp, tp, pp, virtual_stages;
+    int micro_batch, global_batch;
+    int zero;
+    int schedule;  /* 0 gpipe, 1 1f1b, 2 interleaved */
+    int recompute; /* 0 none, 1 selective, 2 full */
+    int sequence_parallel;
+    int overlap; /* 0 none, 1 poke, 2 shm */
+    uint64_t bucket_bytes;
+    int threads;
+    char gemm[16];
+} tri_layout;
+
+/* [out] `out`.  TRI_ETYPE where an engine parameter has an unusable value. */
+TRI_API tri_status tri_study_layout(const tri_study *study,
+                                    const tri_config *c, tri_layout *out);
+/*
+ * Read engine assignments for `trireme train --set`: as tri_space_parse, but
+ * any engine parameter may be named, in the space or not, and what is left
+ * out has the engine's default.  The built-in
+ * rules are checked; TRI_EINFEASIBLE names the rule.
+ */
+TRI_API tri_status tri_study_layout_parse(const tri_study *study,
+                                          const char *text, tri_layout *out);
+
+/* Names of enum values as study files write them.  Static storage. */
+TRI_API const char *tri_unit_name(tri_unit unit);
+TRI_API const char *tri_sched_name(tri_sched_kind kind);
+TRI_API const char *tri_model_name(tri_model_kind kind);
+
+/* A table of recorded results (model kind table), NULL for other kinds. */
+typedef struct tri_table {
+    int64_t n_rows;          /* distinct configurations = space indices */
+    int n_points;            /* length of the curves; 1 without `curve` */
+    const double *objective; /* n_rows x n_points; NaN: not measured */
+    const unsigned char *failed; /* n_rows: final at once */
+    double optimum;          /* best finite objective in the last column */
+} tri_table;
+TRI_API const tri_table *tri_study_table(const tri_study *study);
+
+#endif

@@ -1,0 +1,89 @@
+/*
+ * What every kind of trial is to a worker: an operations table.
+ *
+ * A group of ranks opens a trial, steps it until its target, an error or a
+ * stop, and closes it.  The kinds: the training engine (gpt, mlp), synthetic,
+ * process.  The run loop (run.h) owns control: it talks to rank 0 and decides;
+ * a kind only works.  `trireme train` uses the engine through this same table.
+ *
+ * Rules that make one trial's failure its own:
+ * - open and step return the same status on every rank of the group, unless
+ *   it is of scope group or run.  A rank in trouble inside a step keeps to the
+ *   schedule, so that its peers' receives complete; its status rides on the
+ *   loss reduction (or on tri_group_agree) and all leave together.
+ * - The leader's `word` travels the same way: what the leader passes to step
+ *   comes out of the same step on every rank.
+ * - After an error of scope trial, close leaves nothing behind and the group
+ *   is usable at once.
+ */
+#ifndef TRI_MPI_WORKERS_TRIAL_KIND_H
+#define TRI_MPI_WORKERS_TRIAL_KIND_H
+
+#include "trireme/study.h"
+
+#include <mpi.h>
+#include <stdint.h>
+
+typedef struct tri_trial tri_trial; /* each kind has its own */
+
+/* All that a kind may know of its run.  Borrowed until close. */
+typedef struct tri_trial_setup {
+    const tri_study *study;
+    const tri_config *config; /* NULL under `trireme train` */
+    tri_layout layout;        /* built-in models */
+    MPI_Comm comm;            /* the group; rank 0 is the leader */
+    uint64_t quota_bytes;     /* a rank; 0: no limit */
+    int64_t trial, run;
+    int rung, attempt, epoch, phase; /* phase: 0 search, 1 finals */
+    int64_t resource;         /* in the study's unit, for TRIREME_RESOURCE */
+    int64_t target_step;      /* last step to do, warm-up included; -1: none */
+    int64_t first_step;       /* steps already in the checkpoint */
+    int warmup_steps;         /* extra steps by rule, before the resource */
+    const char *checkpoint;   /* to go on from, NULL: from scratch */
+} tri_trial_setup;
+
+/* What one call of step did.  Everything is the whole group's, and the same on
+ * every rank, but for fields marked (leader). */
+typedef struct tri_step {
+    int completed;     /* 0: nothing yet, call again (a child still works) */
+    int64_t step;      /* number of steps done so far, 1 after the first */
+    double step_s;     /* duration of this step by a monotonic clock (leader) */
+    int64_t tokens;    /* of this step, over all ranks; 0 if not known */
+    int64_t samples;
+    double loss;       /* mean over the global batch before the update; NaN */
+    double own;        /* the trial's own metric, NaN if none (leader) */
+    uint64_t bytes;    /* high water of the largest rank so far */
+    uint64_t rss_bytes;
+    int word;          /* the leader's word, on every rank */
+    int ended;         /* the trial ended by itself: no further step */
+} tri_step;
+
+typedef struct tri_trial_ops {
+    const char *name;
+    /* Collective over setup->comm.  [out] *out owned, freed by close; not
+     * written on failure (and nothing is left behind). */
+    tri_status (*open)(const tri_trial_setup *setup, tri_trial **out);
+    /* Collective.  Returns after one step, or after at most 20 ms without
+     * one.  `word` is read on the leader only. */
+    tri_status (*step)(tri_trial *trial, int word, tri_step *out);
+    /* Optional (NULL: the kind cannot; runs start afresh).  Collective: write
+     * a checkpoint to `path`; [out] bytes of it. */
+    tri_status (*save)(tri_trial *trial, const char *path, uint64_t *bytes);
+    /* Optional: the last bytes of the failing rank's standard error (leader),
+     * borrowed until close. */
+    const char *(*stderr_tail)(tri_trial *trial, size_t *bytes);
+    /* Optional: tells the kind of a new target after a `continue`.
+     * Collective.  Without it a changed target needs nothing. */
+    void (*retarget)(tri_trial *trial, int64_t resource, int64_t target_step);
+    /* Collective; never fails; NULL is allowed. */
+    void (*close)(tri_trial *trial);
+} tri_trial_ops;
+
+extern const tri_trial_ops tri_trial_engine;    /* gpt, mlp */
+extern const tri_trial_ops tri_trial_synthetic; /* synthetic, table */
+extern const tri_trial_ops tri_trial_process;
+
+/* The kind for a model; NULL if it is not built yet. */
+const tri_trial_ops *tri_trial_kind(tri_model_kind kind);
+
+#endif

@@ -1,0 +1,25 @@
+# Compile flags of our own code, on one INTERFACE target that is neither
+# exported nor installed; nothing touches CMAKE_C_FLAGS.
+set(CMAKE_C_STANDARD 11)
+set(CMAKE_C_STANDARD_REQUIRED ON)
+set(CMAKE_C_EXTENSIONS OFF)
+set(CMAKE_C_VISIBILITY_PRESET hidden)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+
+add_library(tri_options INTERFACE)
+target_compile_definitions(tri_options INTERFACE _GNU_SOURCE)
+# No fused multiply-add: pure code must give the same bits on every processor.
+target_compile_options(tri_options INTERFACE
+        -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes
+        -Wpointer-arith -Wwrite-strings -Wvla -Wno-unused-parameter
+        -ffp-contract=off -fno-math-errno
+        $<$<BOOL:${TRI_WERROR}>:-Werror>)
+if(TRI_POISON)
+    target_compile_definitions(tri_options INTERFACE TRI_POISON=1)
+endif()
+if(TRI_SANITIZE)
+    target_compile_options(tri_options INTERFACE
+            -fsanitize=${TRI_SANITIZE} -fno-omit-frame-pointer
+            -fno-sanitize-recover=undefined)
+    target_link_options(tri_options INTERFACE -fsanitize=${TRI_SANITIZE})
+endif()

@@ -1,0 +1,7 @@
+# What was found, said once at the end of configuring.
+message(STATUS "trireme ${PROJECT_VERSION}: ${CMAKE_BUILD_TYPE}")
+message(STATUS "  MPI      ${TRI_MPI} ${MPI_C_VERSION}")
+message(STATUS "  HDF5     ${HDF5_VERSION} parallel ${HDF5_IS_PARALLEL}")
+message(STATUS "  OpenBLAS ${CBLAS_VERSION}")
+message(STATUS "  hwloc    ${Hwloc_VERSION}")
+message(STATUS "  tests    ${TRI_TESTS}  sanitizers '${TRI_SANITIZE}'")
