@@ -1,0 +1,221 @@
+/*
+ * Medians and intervals of short series.  Sorts by hand: the C library's qsort
+ * may allocate, and these run inside training steps.
+ */
+#include "trireme/stats.h"
+
+#include "trireme/num.h"
+
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+/* Scales a median absolute deviation to a normal's standard deviation. */
+#define MAD_SCALE    1.4826
+#define OUTLIER_MADS 5
+/* A MAD below this share of the median is taken to be this share. */
+#define MAD_FLOOR 1e-3
+/* Change points are looked for among this many first values. */
+#define WARMUP_WINDOW 512
+
+/* Shell's sort with Ciura's gaps. */
+static void sort(double *x, int n)
+{
+    static const int gaps[] = {1750, 701, 301, 132, 57, 23, 10, 4, 1};
+
+    for (size_t g = 0; g < sizeof gaps / sizeof gaps[0]; g++) {
+        int gap = gaps[g];
+
+        for (int i = gap; i < n; i++) {
+            double v = x[i];
+            int j = i;
+
+            for (; j >= gap && x[j - gap] > v; j -= gap) {
+                x[j] = x[j - gap];
+            }
+            x[j] = v;
+        }
+    }
+}
+
+static const double *sorted(const double *x, int n, double *scratch)
+{
+    if (n > 0) {
+        memcpy(scratch, x, (size_t)n * sizeof *x);
+    }
+    sort(scratch, n);
+    return scratch;
+}
+
+static double middle(const double *sorted_x, int n)
+{
+    if (n == 0) {
+        return NAN;
+    }
+    if (n % 2) {
+        return sorted_x[n / 2];
+    }
+    return sorted_x[n / 2 - 1] / 2 + sorted_x[n / 2] / 2;
+}
+
+double tri_median(const double *x, int n, double *scratch)
+{
+    return middle(sorted(x, n, scratch), n);
+}
+
+double tri_mad(const double *x, int n, double *scratch)
+{
+    double median = tri_median(x, n, scratch);
+
+    for (int i = 0; i < n; i++) {
+        scratch[i] = fabs(x[i] - median);
+    }
+    sort(scratch, n);
+    return MAD_SCALE * middle(scratch, n);
+}
+
+/*
+ * The largest k with P(x_(k) <= median <= x_(n+1-k)) >= 0.95: the number below
+ * the median is binomial(n, 1/2).  Normal bound where 2^-n underflows.
+ */
+static int interval_rank(int n)
+{
+    double pmf;
+    double below;
+    int k = 0;
+
+    if (n > 1000) {
+        return (int)floor(n / 2.0 - 0.98 * sqrt((double)n));
+    }
+    pmf = tri_exp(-0.69314718055994530942 * n);
+    below = pmf; /* P(count <= k) */
+    while (below <= 0.025) {
+        k++;
+        pmf *= (double)(n - k + 1) / k;
+        below += pmf;
+    }
+    return k > 0 ? k : 1;
+}
+
+tri_interval tri_median_interval(const double *x, int n, double *scratch)
+{
+    const double *s = sorted(x, n, scratch);
+    tri_interval out = {middle(s, n), NAN, NAN};
+
+    if (n >= TRI_STATS_MIN) {
+        int k = interval_rank(n);
+
+        out.lo = s[k - 1];
+        out.hi = s[n - k];
+    }
+    return out;
+}
+
+int tri_is_outlier(double x, double median, double mad)
+{
+    return fabs(x - median) > OUTLIER_MADS * mad;
+}
+
+/* How much slower x[0..split) is than x[split..n), in MADs of the latter. */
+static double slow_down(const double *x, int split, int n, double *scratch)
+{
+    double early = tri_median(x, split, scratch);
+    double late = tri_median(x + split, n - split, scratch);
+    double mad = tri_mad(x + split, n - split, scratch);
+
+    return (early - late) / fmax(mad, MAD_FLOOR * fabs(late));
+}
+
+/* The first value past a slow start, or 0. */
+static int change_point(const double *x, int n, double *scratch)
+{
+    double best = 0;
+    double best_mads = 0;
+    int at = 0;
+
+    for (int split = 1; split <= n / 2; split++) {
+        double mads = slow_down(x, split, n, scratch);
+        double size = mads * sqrt((double)split * (n - split) / n);
+
+        if (size > best) {
+            best = size;
+            best_mads = mads;
+            at = split;
+        }
+    }
+    return best_mads > OUTLIER_MADS ? at : 0;
+}
+
+int tri_warmup_length(const double *x, int n, int limit, double *scratch)
+{
+    int rule = limit < n ? limit : n - 1;
+    int rest;
+
+    if (n <= 0) {
+        return 0;
+    }
+    rest = n - rule < WARMUP_WINDOW ? n - rule : WARMUP_WINDOW;
+    if (rest < TRI_STATS_MIN) {
+        return rule;
+    }
+    return rule + change_point(x + rule, rest, scratch);
+}
+
+typedef struct log_moments {
+    double mean;
+    double mean_variance; /* variance of the mean */
+} log_moments;
+
+static log_moments moments(const double *x, int n)
+{
+    log_moments m = {0, 0};
+
+    for (int i = 0; i < n; i++) {
+        assert(x[i] > 0);
+        m.mean += tri_log(x[i]) / n;
+    }
+    for (int i = 0; i < n; i++) {
+        double d = tri_log(x[i]) - m.mean;
+
+        m.mean_variance += d * d / ((double)n * (n - 1));
+    }
+    return m;
+}
+
+/* Degrees of freedom of Welch and Satterthwaite. */
+static double welch_dof(log_moments a, int n_a, log_moments b, int n_b)
+{
+    double va = a.mean_variance;
+    double vb = b.mean_variance;
+    double sum = va + vb;
+
+    return sum * sum / (va * va / (n_a - 1) + vb * vb / (n_b - 1));
+}
+
+tri_interval tri_ratio_interval(const double *a, int n_a, const double *b,
+                                int n_b)
+{
+    tri_interval out = {NAN, NAN, NAN};
+    log_moments ma;
+    log_moments mb;
+    double half;
+
+    if (n_a < 1 || n_b < 1) {
+        return out;
+    }
+    ma = moments(a, n_a);
+    mb = moments(b, n_b);
+    out.value = tri_exp(ma.mean - mb.mean);
+    if (n_a < 2 || n_b < 2) {
+        return out;
+    }
+    half = sqrt(ma.mean_variance + mb.mean_variance);
+    if (half > 0) {
+        double dof = fmax(1, welch_dof(ma, n_a, mb, n_b));
+
+        half *= tri_student_quantile(0.95, dof);
+    }
+    out.lo = tri_exp(ma.mean - mb.mean - half);
+    out.hi = tri_exp(ma.mean - mb.mean + half);
+    return out;
+}
