@@ -1,0 +1,181 @@
+/*
+ * The controller: a pure state machine, events in, commands out (DESIGN
+ * sections 3 and 5).  It reads no clock, opens no file, sends no message and
+ * asks the system for no randomness.  MPI, the simulator and replay drive the
+ * same object; resuming a study is replaying its events into a fresh one.
+ *
+ * The driver's page: obtain an event, tri_ctl_feed, journal the event with the
+ * digest of the commands, carry the commands out.  When nothing arrives, feed
+ * a clock event once tri_ctl_next_deadline has passed.
+ *
+ * One thread.  Views are borrowed until the next feed.
+ */
+#ifndef TRIREME_CTL_H
+#define TRIREME_CTL_H
+
+#include "trireme/event.h"
+#include "trireme/sched.h"
+#include "trireme/study.h"
+
+typedef struct tri_ctl tri_ctl;
+
+/* [out] `out`: returned owned.  TRI_ENOMEM. */
+TRI_API tri_status tri_ctl_create(tri_ctl **out);
+TRI_API void tri_ctl_destroy(tri_ctl *ctl);
+
+/*
+ * Feed one event.  The first must be `open`; each later `open` begins another
+ * opening (epoch one higher): what was running is interrupted and requeued.
+ * [out] `out`: the commands, borrowed until the next feed.
+ *
+ * Stale or unknown runs (another attempt, an earlier epoch) are ignored: TRI_OK
+ * and no commands.  Errors leave the state unchanged: the study's text cannot
+ * be read (open), a frozen key differs (edited; the sentence names it),
+ * TRI_EEMPTY (no valid configuration), TRI_EINVAL (time runs backwards, a
+ * first event that is not open).
+ */
+TRI_API tri_status tri_ctl_feed(tri_ctl *ctl, const tri_event *event,
+                                tri_commands *out);
+
+/* Study time at which a clock event is due; INFINITY if none. */
+TRI_API double tri_ctl_next_deadline(const tri_ctl *ctl);
+
+/* ---- views ----------------------------------------------------------- */
+
+/* The study in force (after edits); NULL before the first open. */
+TRI_API const tri_study *tri_ctl_study(const tri_ctl *ctl);
+
+typedef enum tri_trial_state {
+    TRI_TRIAL_RUNNING, /* a run of it is under way, or waits to start */
+    TRI_TRIAL_PAUSED,  /* has a result, may be promoted */
+    TRI_TRIAL_PROMOTED, /* chosen for the next rung, not started */
+    TRI_TRIAL_DONE,    /* nothing more to do in the search */
+    TRI_TRIAL_FAILED,
+    TRI_TRIAL_PARKED
+} tri_trial_state;
+
+typedef struct tri_trial_view {
+    int64_t trial;
+    double created_s;
+    const char *origin; /* baseline, start, random, quasi, model, warm */
+    tri_trial_state state;
+    int ranks;
+    int bracket;
+    int top_rung;  /* highest rung with a result, -1 */
+    double objective, lo, hi; /* at top_rung; NaN */
+    double predicted, predicted_lo, predicted_hi, predicted_bytes, p_feasible;
+    const char *rule;
+    tri_reason reason; /* failed: why */
+    int suspicion;
+    const tri_config *config; /* n_params values */
+} tri_trial_view;
+
+typedef enum tri_run_state {
+    TRI_RUN_FORMING, /* assigned, members answering */
+    TRI_RUN_RUNNING,
+    TRI_RUN_LEAVING, /* verdict given, ranks not yet free */
+    TRI_RUN_ENDED
+} tri_run_state;
+
+typedef enum tri_run_status { /* how it ended */
+    TRI_RUN_FINISHED,
+    TRI_RUN_FAILED,
+    TRI_RUN_LOST,
+    TRI_RUN_INTERRUPTED,
+    TRI_RUN_STOPPED
+} tri_run_status;
+
+typedef struct tri_run_view {
+    int64_t run, trial;
+    tri_phase phase;
+    int bracket, rung, attempt;
+    int64_t resource;
+    int n_ranks;
+    const int32_t *ranks;
+    int epoch;
+    double start_s, end_s; /* NaN while unknown */
+    tri_run_state state;
+    tri_run_status status; /* valid once ENDED */
+    tri_reason reason;
+    int oversubscribed;
+    double objective; /* as compared (per rank where the study says so) */
+    tri_ev_outcome outcome; /* what was measured; texts borrowed */
+    int64_t reports;        /* reports seen */
+    int64_t last_step;
+} tri_run_view;
+
+typedef struct tri_rank_view {
+    int rank;
+    const char *host;
+    const char *device;
+    int cores;
+    int state;   /* tri_rank_state */
+    int64_t run; /* the run that holds it, -1 if free */
+} tri_rank_view;
+
+TRI_API int64_t tri_ctl_n_trials(const tri_ctl *ctl);
+TRI_API void tri_ctl_trial(const tri_ctl *ctl, int64_t trial,
+                           tri_trial_view *out);
+TRI_API int64_t tri_ctl_n_runs(const tri_ctl *ctl);
+TRI_API void tri_ctl_run(const tri_ctl *ctl, int64_t run, tri_run_view *out);
+TRI_API int tri_ctl_n_ranks(const tri_ctl *ctl);
+TRI_API void tri_ctl_rank(const tri_ctl *ctl, int i, tri_rank_view *out);
+/* The hosts of a run's ranks, each once, joined by commas, into buf. */
+TRI_API void tri_ctl_run_hosts(const tri_ctl *ctl, int64_t run, char *buf,
+                               size_t bytes);
+
+/* Trials and runs whose rows changed in the last feed: returns the number,
+ * [out] a borrowed list of numbers, each once, ascending. */
+TRI_API int tri_ctl_changed_trials(const tri_ctl *ctl, const int64_t **out);
+TRI_API int tri_ctl_changed_runs(const tri_ctl *ctl, const int64_t **out);
+
+TRI_API const tri_sched *tri_ctl_sched(const tri_ctl *ctl);
+
+typedef enum tri_ctl_state {
+    TRI_CTL_SEARCH,
+    TRI_CTL_FINALS,
+    TRI_CTL_DRAINING,
+    TRI_CTL_ENDED
+} tri_ctl_state;
+
+typedef struct tri_progress {
+    tri_ctl_state state;
+    int epoch;
+    double time_s;       /* of the last event */
+    double deadline_s;   /* NaN: none */
+    double search_end_s; /* study time at which the search stops; NaN */
+    int64_t trials, runs, finished, failed, parked;
+    int64_t running;     /* runs in flight */
+    int64_t best_trial;  /* -1: none */
+    double best, best_lo, best_hi;
+    int ranks_total, ranks_busy, ranks_struck;
+    int64_t failures[TRI_REASON_COUNT];
+    int end_status;      /* once ENDED */
+    const char *end_why;
+    int ended_resumable;
+    int finals_done, finals_total; /* runs */
+} tri_progress;
+TRI_API void tri_ctl_progress(const tri_ctl *ctl, tri_progress *out);
+
+/* One measured configuration of the answer. */
+typedef struct tri_standing {
+    int64_t trial; /* -1: none */
+    double objective, lo, hi;
+    int ranks, repeats;
+} tri_standing;
+
+typedef struct tri_answer {
+    int finals;        /* whether it comes from finals */
+    tri_standing winner, baseline;
+    double speedup, lo, hi; /* winner over baseline, > 1 is better; NaN */
+    int significant;
+} tri_answer;
+/* The answer so far.  In finals: re-measured values; otherwise the best
+ * result.  Where no challenger is significantly better than the baseline, the
+ * baseline is the winner. */
+TRI_API void tri_ctl_answer(const tri_ctl *ctl, tri_answer *out);
+/* The best trials (finals first, then by their results), at most `max`;
+ * returns the number.  [out] out[max]. */
+TRI_API int tri_ctl_top(const tri_ctl *ctl, tri_standing *out, int max);
+
+#endif

@@ -1,0 +1,131 @@
+/*
+ * The record (DESIGN section 10): journal segments beside one HDF5 file.
+ *
+ * While a study is open for writing, its segments FILE.h5.journal.1 .. E hold
+ * every event of it, complete: where an earlier opening was folded into the
+ * file's tables, its segment is written out again (and synced) before the file
+ * is touched.  So the tables may be lost or torn at any time; the segments
+ * alone rebuild them.  An orderly end folds the segments into the tables,
+ * syncs, and removes them.
+ *
+ * Fencing: before any rename or unlink a writer looks for a segment of an
+ * epoch above its own; if there is one it touches nothing more: TRI_EFENCED.
+ *
+ * Threads: one thread (rank 0's loop) calls the functions of tri_record; the
+ * tables are written by one store thread behind a bounded queue, which never
+ * holds the loop: when the queue is full, live tables fall behind (the journal
+ * does not) and are caught up at the end.  All HDF5 calls are made on that
+ * thread, or before it starts and after it ended.
+ */
+#ifndef TRIREME_STORE_H
+#define TRIREME_STORE_H
+
+#include "trireme/ctl.h"
+#include "trireme/event.h"
+
+/* ---- reading: any study, live, broken or ended ----------------------- */
+
+typedef struct tri_history tri_history;
+
+typedef struct tri_entry { /* one journalled event */
+    int64_t seq;
+    const void *packed; /* tri_event_unpack reads it */
+    size_t bytes;
+    uint64_t digest; /* of the commands that it caused */
+    int epoch;
+} tri_entry;
+
+/*
+ * Read all events of the study at `path` (FILE.h5): from the segments if there
+ * are any, else from the file's tables.  Never locks, never writes.  A torn
+ * tail of the last segment is left out.  [out] owned.
+ * TRI_ENOTFOUND: neither file nor segment; TRI_EMALFORMED: not a study file;
+ * TRI_EVERSION; TRI_EIO.
+ */
+TRI_API tri_status tri_history_read(const char *path, tri_history **out);
+TRI_API void tri_history_destroy(tri_history *h);
+TRI_API int64_t tri_history_n(const tri_history *h);
+TRI_API void tri_history_entry(const tri_history *h, int64_t i, tri_entry *out);
+/* The last epoch in it; whether segments were read (the study is open for
+ * writing, or an opening broke); seconds since the newest file changed. */
+TRI_API int tri_history_epoch(const tri_history *h);
+TRI_API int tri_history_is_live(const tri_history *h);
+TRI_API double tri_history_age_s(const tri_history *h);
+
+typedef struct tri_replay {
+    int64_t events, commands, mismatches;
+    int64_t first_mismatch; /* seq, -1 if none */
+} tri_replay;
+/*
+ * Feed the whole history to a fresh controller, checking each digest.
+ * [out] `ctl`: returned owned; `out` (may be NULL).  A mismatch is no error
+ * here.  TRI_EMALFORMED where an event cannot be unpacked or is refused.
+ */
+TRI_API tri_status tri_history_replay(const tri_history *h, tri_ctl **ctl,
+                                      tri_replay *out);
+/* As above, calling `each` after every event (may return an error to stop). */
+typedef tri_status (*tri_replay_fn)(void *ctx, const tri_event *event,
+                                    const tri_commands *commands,
+                                    const tri_entry *entry, tri_ctl *ctl);
+TRI_API tri_status tri_history_replay_each(const tri_history *h,
+                                           tri_replay_fn each, void *ctx,
+                                           tri_ctl **ctl, tri_replay *out);
+
+/* ---- writing --------------------------------------------------------- */
+
+typedef struct tri_record tri_record;
+
+typedef struct tri_record_facts { /* texts of group /study */
+    const char *build, *mpi_library, *pml, *level, *hostnames, *topology_xml,
+            *machine_class, *command_line;
+} tri_record_facts;
+
+/*
+ * Open the study at `path` for writing.  With `resume` unset, an existing file
+ * or segment is TRI_EEXIST.  With `resume` set, the history is read (into a
+ * controller by replay) and the next epoch begins; where there is nothing yet
+ * the study is begun.  [out] `out`; `ctl`: the controller, replayed up to
+ * here, owned by the caller; `epoch`: of this opening.  TRI_EIO (directory not
+ * writable), TRI_ENOSPACE, TRI_EMALFORMED, TRI_EINTERNAL (digest mismatch:
+ * the study was made by another build).
+ */
+TRI_API tri_status tri_record_open(const char *path, int resume,
+                                   const tri_record_facts *facts,
+                                   tri_record **out, tri_ctl **ctl,
+                                   int *epoch);
+/*
+ * Journal `event` with the digest of `commands`, written with write(2) before
+ * return; then hand the changed rows of `ctl` to the store thread.  Called
+ * after each feed and before the commands are carried out.  TRI_EJOURNAL,
+ * TRI_ENOSPACE (disk full): nothing of it counts as recorded.
+ */
+TRI_API tri_status tri_record_event(tri_record *r, const tri_event *event,
+                                    const tri_commands *commands,
+                                    const tri_ctl *ctl);
+/* fsync the journal if a second has passed since the last, or `now`. */
+TRI_API tri_status tri_record_sync(tri_record *r, int now);
+
+typedef struct tri_record_end {
+    int status; /* exit status */
+    const char *reason;
+    int resumable;
+} tri_record_end;
+/*
+ * End this opening.  Orderly ends (0, 2, 3 by drain): tables are completed,
+ * compacted and compressed, the segments folded in and removed.  Otherwise, or
+ * with `hurry` (a signal left half a second): the journal is synced and left.
+ * FILE.h5.exit is written by rename in any case.  Frees `r` whatever happens.
+ * TRI_EFENCED, TRI_EIO, TRI_ENOSPACE: the segments are left for the next
+ * opening.
+ */
+TRI_API tri_status tri_record_close(tri_record *r, const tri_ctl *ctl,
+                                    const tri_record_end *end, int hurry);
+
+/* Whether anything of a study exists at `path` (the file or a segment). */
+TRI_API int tri_record_exists(const char *path);
+
+/* Rebuild the tables of a broken study from its segments into a new file and
+ * rename it in place; the segments stay.  `trireme recover`. */
+TRI_API tri_status tri_record_recover(const char *path);
+
+#endif
