@@ -14,13 +14,15 @@ TRI_API double tri_log(double x);
 TRI_API double tri_log2(double x);
 /* e to the x; 0 and inf where it under- or overflows. */
 TRI_API double tri_exp(double x);
-/* x to the y for x >= 0, by exp and log; exact for small whole y. */
+/* x to the y for x >= 0, by exp and log; exact where y is whole, |y| <= 64 and
+ * every power on the way is exact. */
 TRI_API double tri_pow(double x, double y);
 /* Inverse of the standard normal distribution function, 0 < p < 1 (Wichura,
  * AS 241, PPND16). */
 TRI_API double tri_normal_quantile(double p);
-/* Two-sided Student t quantile: P(|T| <= result) = `level`, `dof` >= 1
- * degrees of freedom (Hill, CACM 1970, algorithm 396); to 1e-3. */
+/* Two-sided Student t quantile: P(|T| <= result) = `level`, 0 < level < 1,
+ * `dof` >= 1 degrees of freedom, whole or not; to 1e-9, by bisection of the
+ * incomplete beta function (Abramowitz and Stegun, 26.5.8 and 26.5.27). */
 TRI_API double tri_student_quantile(double level, double dof);
 
 #endif

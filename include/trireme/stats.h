@@ -29,10 +29,11 @@ TRI_API tri_interval tri_median_interval(const double *x, int n,
 /* Whether value x lies more than 5 scaled MADs from the median. */
 TRI_API int tri_is_outlier(double x, double median, double mad);
 /*
- * How many leading values of x[0..n) are warm-up: at most `limit` by rule,
- * further ones where a change point (largest standardised shift of the median
- * between the two sides) lies in the first half and the early side is slower
- * by more than 5 MADs.  Steps are durations in seconds.
+ * How many leading values of x[0..n) are warm-up: `limit` by rule (of fewer
+ * values, all but the last), further ones where a change point (the split in
+ * the first half that leaves the least absolute deviation from the medians of
+ * its two sides) has an early side slower by more than 5 MADs of the late one.
+ * Steps are durations in seconds.
  */
 TRI_API int tri_warmup_length(const double *x, int n, int limit,
                               double *scratch);

@@ -18,6 +18,11 @@
 /* Change points are looked for among this many first values. */
 #define WARMUP_WINDOW 512
 
+static double larger(double a, double b)
+{
+    return a > b ? a : b;
+}
+
 /* Shell's sort with Ciura's gaps. */
 static void sort(double *x, int n)
 {
@@ -123,27 +128,40 @@ static double slow_down(const double *x, int split, int n, double *scratch)
     double late = tri_median(x + split, n - split, scratch);
     double mad = tri_mad(x + split, n - split, scratch);
 
-    return (early - late) / fmax(mad, MAD_FLOOR * fabs(late));
+    return (early - late) / larger(mad, MAD_FLOOR * fabs(late));
+}
+
+/* Sum of the absolute deviations of x[0..n) from its median. */
+static double deviation(const double *x, int n, double *scratch)
+{
+    double median = tri_median(x, n, scratch);
+    double sum = 0;
+
+    for (int i = 0; i < n; i++) {
+        sum += fabs(x[i] - median);
+    }
+    return sum;
 }
 
 /* The first value past a slow start, or 0. */
 static int change_point(const double *x, int n, double *scratch)
 {
-    double best = 0;
-    double best_mads = 0;
+    double least = deviation(x, n, scratch);
     int at = 0;
 
     for (int split = 1; split <= n / 2; split++) {
-        double mads = slow_down(x, split, n, scratch);
-        double size = mads * sqrt((double)split * (n - split) / n);
+        double left = deviation(x, split, scratch);
+        double both = left + deviation(x + split, n - split, scratch);
 
-        if (size > best) {
-            best = size;
-            best_mads = mads;
+        if (both < least) {
+            least = both;
             at = split;
         }
     }
-    return best_mads > OUTLIER_MADS ? at : 0;
+    if (at > 0 && slow_down(x, at, n, scratch) <= OUTLIER_MADS) {
+        at = 0;
+    }
+    return at;
 }
 
 int tri_warmup_length(const double *x, int n, int limit, double *scratch)
@@ -211,7 +229,7 @@ tri_interval tri_ratio_interval(const double *a, int n_a, const double *b,
     }
     half = sqrt(ma.mean_variance + mb.mean_variance);
     if (half > 0) {
-        double dof = fmax(1, welch_dof(ma, n_a, mb, n_b));
+        double dof = larger(1, welch_dof(ma, n_a, mb, n_b));
 
         half *= tri_student_quantile(0.95, dof);
     }
