@@ -19,12 +19,21 @@
 #ifndef TRI_MPI_WORKERS_TRIAL_KIND_H
 #define TRI_MPI_WORKERS_TRIAL_KIND_H
 
+#include "trireme/event.h"
 #include "trireme/study.h"
 
 #include <mpi.h>
 #include <stdint.h>
 
 typedef struct tri_trial tri_trial; /* each kind has its own */
+
+/* The leader's words.  Anything but ON: all ranks leave at this step's end. */
+enum {
+    TRI_WORD_ON,
+    TRI_WORD_DONE, /* far enough */
+    TRI_WORD_STOP, /* rank 0 said so */
+    TRI_WORD_DRAIN /* rank 0 said so: the job ends */
+};
 
 /* All that a kind may know of its run.  Borrowed until close. */
 typedef struct tri_trial_setup {
@@ -72,9 +81,15 @@ typedef struct tri_trial_ops {
     /* Optional: the last bytes of the failing rank's standard error (leader),
      * borrowed until close. */
     const char *(*stderr_tail)(tri_trial *trial, size_t *bytes);
-    /* Optional: tells the kind of a new target after a `continue`.
-     * Collective.  Without it a changed target needs nothing. */
-    void (*retarget)(tri_trial *trial, int64_t resource, int64_t target_step);
+    /* Optional: tells the kind that it goes on as run `run` to a new target
+     * after a `continue`.  Collective.  Without it a changed target needs
+     * nothing.  A kind that can only start afresh may do so: its steps then
+     * count from 1 again. */
+    void (*retarget)(tri_trial *trial, int64_t run, int64_t resource,
+                     int64_t target_step);
+    /* Optional (leader): the class of the failure just returned, where the
+     * status says too little; TRI_REASON_NONE: go by the status. */
+    tri_reason (*reason)(tri_trial *trial);
     /* Collective; never fails; NULL is allowed. */
     void (*close)(tri_trial *trial);
 } tri_trial_ops;
