@@ -77,7 +77,7 @@ typedef enum tri_event_kind {
 #define X(code, name) TRI_EV_##code,
     TRI_EVENT_MAP(X)
 #undef X
-            TRI_EV_COUNT
+    TRI_EV_COUNT
 } tri_event_kind;
 
 typedef enum tri_command_kind {
@@ -85,14 +85,14 @@ typedef enum tri_command_kind {
 #define X(code, name) TRI_CMD_##code,
     TRI_COMMAND_MAP(X)
 #undef X
-            TRI_CMD_COUNT
+    TRI_CMD_COUNT
 } tri_command_kind;
 
 typedef enum tri_reason {
 #define X(code, name, rule) TRI_REASON_##code,
     TRI_REASON_MAP(X)
 #undef X
-            TRI_REASON_COUNT
+    TRI_REASON_COUNT
 } tri_reason;
 
 typedef enum tri_reason_rule {
@@ -141,7 +141,10 @@ typedef struct tri_ev_open {
     const char *pml;
     const char *machine_class;
     const char *command_line;
-    uint8_t may_think; /* a thinker stands ready */
+    uint8_t may_think;   /* a thinker stands ready */
+    uint8_t no_timeouts; /* virtual time: startup and progress of runs, beats
+                          * and verdicts are not judged; budgets and deadlines
+                          * are */
     const tri_warm_row *warm;
     int n_warm;
 } tri_ev_open;
@@ -153,7 +156,7 @@ typedef enum tri_rank_state {
 } tri_rank_state;
 
 typedef struct tri_ev_pool {
-    int32_t rank; /* world rank, from 1 */
+    int32_t rank;  /* world rank, from 1 */
     int32_t state; /* tri_rank_state */
     const char *host;
     int32_t cores;
@@ -267,7 +270,7 @@ typedef struct tri_cmd_assign {
     uint64_t config_hash;   /* members confirm that they read the same */
     const char *checkpoint; /* "" : from scratch */
     int64_t checkpoint_step;
-    uint8_t save;           /* write a checkpoint on release */
+    uint8_t save;            /* write a checkpoint on release */
     uint8_t until_precision; /* may end early once measured well enough */
 } tri_cmd_assign;
 
@@ -313,7 +316,7 @@ typedef struct tri_cmd_strike {
 } tri_cmd_strike;
 
 typedef struct tri_cmd_end {
-    int32_t status;   /* exit status of DESIGN section 11 */
+    int32_t status; /* exit status of DESIGN section 11 */
     uint8_t resumable;
     const char *why;
 } tri_cmd_end;

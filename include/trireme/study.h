@@ -41,8 +41,8 @@ typedef struct tri_pair { /* a key and its text, in file order */
 typedef struct tri_process_spec {
     const char *const *argv; /* templates: {param}, {rank}, {run}, ... */
     int n_argv;
-    int shell;     /* argv[0] is given to sh -c */
-    int leader;    /* launch: leader, else one process a rank */
+    int shell;  /* argv[0] is given to sh -c */
+    int leader; /* launch: leader, else one process a rank */
     const char *setup, *cwd, *log_dir, *scratch; /* NULL if absent */
     const tri_pair *env;
     int n_env;
@@ -218,6 +218,13 @@ TRI_API tri_status tri_study_parse(const char *text, size_t bytes,
                                    void *ctx, tri_study **out);
 TRI_API void tri_study_destroy(tri_study *study);
 
+/* The files that the text refers to and `read` gave (a table): what an open
+ * event must attach.  File `i` of tri_study_n_files: returns its bytes as they
+ * were given; *path as `read` was asked, *bytes; all borrowed. */
+TRI_API int tri_study_n_files(const tri_study *study);
+TRI_API const char *tri_study_file(const tri_study *study, int i,
+                                   const char **path, size_t *bytes);
+
 /* The path of `name` resolved against the study file's folder, into buf. */
 TRI_API void tri_study_resolve(const tri_study *study, const char *name,
                                char *buf, size_t bytes);
@@ -234,8 +241,8 @@ TRI_API double tri_study_objective(const tri_study *study,
                                    const tri_measured *m, int ranks);
 /* Whether `m` meets every subject_to; *text (may be NULL): the first that it
  * does not, borrowed. */
-TRI_API int tri_study_subject_to(const tri_study *study,
-                                 const tri_measured *m, const char **text);
+TRI_API int tri_study_subject_to(const tri_study *study, const tri_measured *m,
+                                 const char **text);
 /*
  * Which keys differ between two readings of a study.  Returns the first key
  * that may not change at a resume ("model.layers"), borrowed from `now` or
@@ -263,8 +270,8 @@ typedef struct tri_layout {
 } tri_layout;
 
 /* [out] `out`.  TRI_ETYPE where an engine parameter has an unusable value. */
-TRI_API tri_status tri_study_layout(const tri_study *study,
-                                    const tri_config *c, tri_layout *out);
+TRI_API tri_status tri_study_layout(const tri_study *study, const tri_config *c,
+                                    tri_layout *out);
 /*
  * Read engine assignments for `trireme train --set`: as tri_space_parse, but
  * any engine parameter may be named, in the space or not, and what is left
@@ -281,11 +288,11 @@ TRI_API const char *tri_model_name(tri_model_kind kind);
 
 /* A table of recorded results (model kind table), NULL for other kinds. */
 typedef struct tri_table {
-    int64_t n_rows;          /* distinct configurations = space indices */
-    int n_points;            /* length of the curves; 1 without `curve` */
-    const double *objective; /* n_rows x n_points; NaN: not measured */
+    int64_t n_rows;              /* distinct configurations = space indices */
+    int n_points;                /* length of the curves; 1 without `curve` */
+    const double *objective;     /* n_rows x n_points; NaN: not measured */
     const unsigned char *failed; /* n_rows: final at once */
-    double optimum;          /* best finite objective in the last column */
+    double optimum;              /* best finite objective in the last column */
 } tri_table;
 TRI_API const tri_table *tri_study_table(const tri_study *study);
 
