@@ -44,27 +44,27 @@ typedef struct tri_trial_setup {
     uint64_t quota_bytes;     /* a rank; 0: no limit */
     int64_t trial, run;
     int rung, attempt, epoch, phase; /* phase: 0 search, 1 finals */
-    int64_t resource;         /* in the study's unit, for TRIREME_RESOURCE */
-    int64_t target_step;      /* last step to do, warm-up included; -1: none */
-    int64_t first_step;       /* steps already in the checkpoint */
-    int warmup_steps;         /* extra steps by rule, before the resource */
-    const char *checkpoint;   /* to go on from, NULL: from scratch */
+    int64_t resource;       /* in the study's unit, for TRIREME_RESOURCE */
+    int64_t target_step;    /* last step to do, warm-up included; -1: none */
+    int64_t first_step;     /* steps already in the checkpoint */
+    int warmup_steps;       /* extra steps by rule, before the resource */
+    const char *checkpoint; /* to go on from, NULL: from scratch */
 } tri_trial_setup;
 
 /* What one call of step did.  Everything is the whole group's, and the same on
  * every rank, but for fields marked (leader). */
 typedef struct tri_step {
-    int completed;     /* 0: nothing yet, call again (a child still works) */
-    int64_t step;      /* number of steps done so far, 1 after the first */
-    double step_s;     /* duration of this step by a monotonic clock (leader) */
-    int64_t tokens;    /* of this step, over all ranks; 0 if not known */
+    int completed;  /* 0: nothing yet, call again (a child still works) */
+    int64_t step;   /* number of steps done so far, 1 after the first */
+    double step_s;  /* duration of this step by a monotonic clock (leader) */
+    int64_t tokens; /* of this step, over all ranks; 0 if not known */
     int64_t samples;
-    double loss;       /* mean over the global batch before the update; NaN */
-    double own;        /* the trial's own metric, NaN if none (leader) */
-    uint64_t bytes;    /* high water of the largest rank so far */
+    double loss;    /* mean over the global batch before the update; NaN */
+    double own;     /* the trial's own metric, NaN if none (leader) */
+    uint64_t bytes; /* high water of the largest rank so far */
     uint64_t rss_bytes;
-    int word;          /* the leader's word, on every rank */
-    int ended;         /* the trial ended by itself: no further step */
+    int word;  /* the leader's word, on every rank */
+    int ended; /* the trial ended by itself: no further step */
 } tri_step;
 
 typedef struct tri_trial_ops {

@@ -46,10 +46,10 @@ TRI_API double tri_ctl_next_deadline(const tri_ctl *ctl);
 TRI_API const tri_study *tri_ctl_study(const tri_ctl *ctl);
 
 typedef enum tri_trial_state {
-    TRI_TRIAL_RUNNING, /* a run of it is under way, or waits to start */
-    TRI_TRIAL_PAUSED,  /* has a result, may be promoted */
+    TRI_TRIAL_RUNNING,  /* a run of it is under way, or waits to start */
+    TRI_TRIAL_PAUSED,   /* has a result, may be promoted */
     TRI_TRIAL_PROMOTED, /* chosen for the next rung, not started */
-    TRI_TRIAL_DONE,    /* nothing more to do in the search */
+    TRI_TRIAL_DONE,     /* nothing more to do in the search */
     TRI_TRIAL_FAILED,
     TRI_TRIAL_PARKED
 } tri_trial_state;
@@ -61,7 +61,7 @@ typedef struct tri_trial_view {
     tri_trial_state state;
     int ranks;
     int bracket;
-    int top_rung;  /* highest rung with a result, -1 */
+    int top_rung;             /* highest rung with a result, -1 */
     double objective, lo, hi; /* at top_rung; NaN */
     double predicted, predicted_lo, predicted_hi, predicted_bytes, p_feasible;
     const char *rule;
@@ -98,7 +98,7 @@ typedef struct tri_run_view {
     tri_run_status status; /* valid once ENDED */
     tri_reason reason;
     int oversubscribed;
-    double objective; /* as compared (per rank where the study says so) */
+    double objective;       /* as compared (per rank where the study says so) */
     tri_ev_outcome outcome; /* what was measured; texts borrowed */
     int64_t reports;        /* reports seen */
     int64_t last_step;
@@ -145,12 +145,12 @@ typedef struct tri_progress {
     double deadline_s;   /* NaN: none */
     double search_end_s; /* study time at which the search stops; NaN */
     int64_t trials, runs, finished, failed, parked;
-    int64_t running;     /* runs in flight */
-    int64_t best_trial;  /* -1: none */
+    int64_t running;    /* runs in flight */
+    int64_t best_trial; /* -1: none */
     double best, best_lo, best_hi;
     int ranks_total, ranks_busy, ranks_struck;
     int64_t failures[TRI_REASON_COUNT];
-    int end_status;      /* once ENDED */
+    int end_status; /* once ENDED */
     const char *end_why;
     int ended_resumable;
     int finals_done, finals_total; /* runs */
@@ -165,7 +165,7 @@ typedef struct tri_standing {
 } tri_standing;
 
 typedef struct tri_answer {
-    int finals;        /* whether it comes from finals */
+    int finals; /* whether it comes from finals */
     tri_standing winner, baseline;
     double speedup, lo, hi; /* winner over baseline, > 1 is better; NaN */
     int significant;

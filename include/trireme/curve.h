@@ -19,10 +19,10 @@ typedef struct tri_curve tri_curve;
 
 /* What a curve source answers for one run. */
 typedef struct tri_curve_point {
-    double objective;   /* noise included; NaN if failed */
-    double duration_s;  /* of the run: cost x resource x straggling */
-    int failed;         /* a failure of the configuration or injected */
-    int final_failure;  /* table: the row failed, infeasible for good */
+    double objective;  /* noise included; NaN if failed */
+    double duration_s; /* of the run: cost x resource x straggling */
+    int failed;        /* a failure of the configuration or injected */
+    int final_failure; /* table: the row failed, infeasible for good */
 } tri_curve_point;
 
 /* A source for the study's model (synthetic, table); TRI_EUNBUILT for other

@@ -14,11 +14,11 @@
 #include <mpi.h>
 
 typedef struct tri_net_settings {
-    const char *output;       /* FILE.h5 */
+    const char *output; /* FILE.h5 */
     int resume;
-    double max_time_s;        /* NaN: none */
+    double max_time_s; /* NaN: none */
     const char *command_line;
-    const char *const *warm;  /* files of earlier studies */
+    const char *const *warm; /* files of earlier studies */
     int n_warm;
     /* Called about ten times a second and after each result, for the live
      * line and the log; may be NULL. */
@@ -27,11 +27,11 @@ typedef struct tri_net_settings {
 } tri_net_settings;
 
 typedef struct tri_net_end {
-    int status;       /* exit status of the opening */
+    int status; /* exit status of the opening */
     int resumable;
     char why[256];
-    int must_exit;    /* ranks were lost or struck: MPI_Finalize would hang,
-                       * end by _exit with files closed */
+    int must_exit; /* ranks were lost or struck: MPI_Finalize would hang,
+                    * end by _exit with files closed */
 } tri_net_end;
 
 /*

@@ -26,8 +26,7 @@ typedef struct tri_region tri_region;
  * [out] `out`: returned owned; free with tri_region_destroy.
  * TRI_ENOMEM where the address range cannot be had.
  */
-TRI_API tri_status tri_region_create(uint64_t quota, int dry,
-                                     tri_region **out);
+TRI_API tri_status tri_region_create(uint64_t quota, int dry, tri_region **out);
 /* Give everything back.  NULL is allowed. */
 TRI_API void tri_region_destroy(tri_region *region);
 /*

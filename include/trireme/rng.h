@@ -19,19 +19,19 @@
 /* What a stream is for: keeps streams of one seed apart.  Append only: the
  * numbers are part of what makes old studies replay. */
 typedef enum tri_purpose {
-    TRI_RNG_RANDOM = 1,    /* random configuration; key: trial */
-    TRI_RNG_QUASI = 2,     /* shift of the quasi-random sequence; key: 0 */
-    TRI_RNG_FINALS = 3,    /* order of the finals; key: repeat */
-    TRI_RNG_BRACKET = 4,   /* choice of bracket; key: trial */
-    TRI_RNG_CURVE = 5,     /* synthetic curve of a configuration; key: hash */
-    TRI_RNG_NOISE = 6,     /* measurement noise; key: run */
-    TRI_RNG_STRAGGLE = 7,  /* straggling; key: run */
-    TRI_RNG_FAIL = 8,      /* injected failure; key: run */
-    TRI_RNG_DROP = 9,      /* simulated loss; key: run */
-    TRI_RNG_INIT = 10,     /* initial parameters; key: tensor id */
-    TRI_RNG_DATA = 11,     /* data order; key: sample */
-    TRI_RNG_EXPLORE = 12,  /* model search against random share; key: trial */
-    TRI_RNG_TEST = 100     /* tests */
+    TRI_RNG_RANDOM = 1,   /* random configuration; key: trial */
+    TRI_RNG_QUASI = 2,    /* shift of the quasi-random sequence; key: 0 */
+    TRI_RNG_FINALS = 3,   /* order of the finals; key: repeat */
+    TRI_RNG_BRACKET = 4,  /* choice of bracket; key: trial */
+    TRI_RNG_CURVE = 5,    /* synthetic curve of a configuration; key: hash */
+    TRI_RNG_NOISE = 6,    /* measurement noise; key: run */
+    TRI_RNG_STRAGGLE = 7, /* straggling; key: run */
+    TRI_RNG_FAIL = 8,     /* injected failure; key: run */
+    TRI_RNG_DROP = 9,     /* simulated loss; key: run */
+    TRI_RNG_INIT = 10,    /* initial parameters; key: tensor id */
+    TRI_RNG_DATA = 11,    /* data order; key: sample */
+    TRI_RNG_EXPLORE = 12, /* model search against random share; key: trial */
+    TRI_RNG_TEST = 100    /* tests */
 } tri_purpose;
 
 typedef struct tri_rng {

@@ -92,7 +92,6 @@ TRI_API int tri_sched_rungs(const tri_sched *s, tri_rung_view *out, int max);
 TRI_API int64_t tri_sched_ranking(const tri_sched *s, int bracket, int rung,
                                   int64_t *trials, int64_t max);
 /* Whether `trial` was promoted out of `rung`. */
-TRI_API int tri_sched_was_promoted(const tri_sched *s, int64_t trial,
-                                   int rung);
+TRI_API int tri_sched_was_promoted(const tri_sched *s, int64_t trial, int rung);
 
 #endif

@@ -9,11 +9,11 @@
 #include "trireme/curve.h"
 
 typedef struct tri_sim_settings {
-    int workers;       /* ranks of the virtual pool */
-    double straggle;   /* S: each run lasts x (1 + |N(0,S)|) */
-    double drop;       /* probability a virtual time unit that a run is lost */
-    uint64_t seed;     /* of the cluster; the study's seed rules the search */
-    double cost_s;     /* seconds a unit of resource; 1 by default */
+    int workers;     /* ranks of the virtual pool */
+    double straggle; /* S: each run lasts x (1 + |N(0,S)|) */
+    double drop;     /* probability a virtual time unit that a run is lost */
+    uint64_t seed;   /* of the cluster; the study's seed rules the search */
+    double cost_s;   /* seconds a unit of resource; 1 by default */
     double max_virtual_s; /* stop there; INFINITY: until the study ends */
     /* Optional: called after each feed, for invariants, journals, histories. */
     tri_status (*each)(void *ctx, const tri_event *event,

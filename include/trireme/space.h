@@ -34,10 +34,10 @@ typedef enum tri_domain_kind {
 
 typedef struct tri_domain {
     tri_domain_kind kind;
-    int64_t lo, hi, step; /* int */
-    int log2;             /* int: powers of two only */
-    int log;              /* int, float: distances are logarithmic */
-    double flo, fhi;      /* float */
+    int64_t lo, hi, step;    /* int */
+    int log2;                /* int: powers of two only */
+    int log;                 /* int, float: distances are logarithmic */
+    double flo, fhi;         /* float */
     const tri_value *values; /* choice (all) and const (one); after creation
                               * also the finite int values */
     int n_values;
@@ -69,12 +69,11 @@ TRI_API tri_status tri_space_add_constant(tri_space_builder *b,
  * `built_in` rules come from a model. */
 TRI_API tri_status tri_space_add_constraint(tri_space_builder *b,
                                             const char *text, const char *rule,
-                                            int built_in, int line,
-                                            int column);
+                                            int built_in, int line, int column);
 /* A named number computed of each configuration, for the predictor. */
-TRI_API tri_status tri_space_add_feature(tri_space_builder *b,
-                                         const char *name, const char *text,
-                                         int line, int column);
+TRI_API tri_status tri_space_add_feature(tri_space_builder *b, const char *name,
+                                         const char *text, int line,
+                                         int column);
 /* The number of ranks of a configuration; default 1. */
 TRI_API tri_status tri_space_set_ranks(tri_space_builder *b, const char *text,
                                        int line, int column);
@@ -126,8 +125,7 @@ TRI_API tri_status tri_space_index(const tri_space *s, const tri_config *c,
                                    int64_t *out);
 /* Whether `c` is valid; *rule (may be NULL): the first refusing rule, -1 for
  * a value outside its domain. */
-TRI_API int tri_space_valid(const tri_space *s, const tri_config *c,
-                            int *rule);
+TRI_API int tri_space_valid(const tri_space *s, const tri_config *c, int *rule);
 /* A valid configuration, each equally likely (finite sets); TRI_EEMPTY. */
 TRI_API tri_status tri_space_sample(const tri_space *s, tri_rng *rng,
                                     tri_config *out);
@@ -177,9 +175,9 @@ TRI_API tri_status tri_space_parse(const tri_space *s, const char *text,
 
 typedef struct tri_why {
     int valid;
-    const char *rule;  /* the first refusing rule, borrowed; NULL if valid */
-    int line;          /* its place in the study file, 0 if built in */
-    char values[256];  /* "dp=2 micro_batch=32": the rule's variables */
+    const char *rule; /* the first refusing rule, borrowed; NULL if valid */
+    int line;         /* its place in the study file, 0 if built in */
+    char values[256]; /* "dp=2 micro_batch=32": the rule's variables */
 } tri_why;
 /* Why an assignment (may be partial: then whether it can be completed) is or
  * is not valid.  Errors as tri_space_parse. */

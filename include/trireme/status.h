@@ -23,7 +23,7 @@ extern "C" {
 #endif
 
 /* Visible to users of the library; everything else is hidden. */
-#define TRI_API __attribute__((visibility("default")))
+#define TRI_API               __attribute__((visibility("default")))
 #define TRI_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
 
 typedef enum tri_scope {
@@ -74,7 +74,7 @@ typedef enum tri_status {
 #define X(code, name, scope, sentence) TRI_##code,
     TRI_STATUS_MAP(X)
 #undef X
-            TRI_STATUS_COUNT
+    TRI_STATUS_COUNT
 } tri_status;
 
 /* The largest sentence that an error can hold, with its final NUL. */
@@ -123,7 +123,10 @@ TRI_API tri_status tri_error_set(tri_status st, const char *src_file,
  */
 TRI_API void tri_error_place(const char *file, int line, int column);
 
-#define TRI_FAIL(st, ...) tri_error_set((st), __FILE__, __LINE__, __VA_ARGS__)
+/* Its value is `st` itself, so that a reader of the code, a static analyser
+ * among them, sees that it is no success. */
+#define TRI_FAIL(st, ...)                                                      \
+    (tri_error_set((st), __FILE__, __LINE__, __VA_ARGS__), (st))
 
 #define TRI_TRY(call)                                                          \
     do {                                                                       \

@@ -91,8 +91,7 @@ typedef struct tri_record_facts { /* texts of group /study */
  */
 TRI_API tri_status tri_record_open(const char *path, int resume,
                                    const tri_record_facts *facts,
-                                   tri_record **out, tri_ctl **ctl,
-                                   int *epoch);
+                                   tri_record **out, tri_ctl **ctl, int *epoch);
 /*
  * Journal `event` with the digest of `commands`, written with write(2) before
  * return; then hand the changed rows of `ctl` to the store thread.  Called

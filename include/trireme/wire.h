@@ -16,9 +16,9 @@
 
 #include <stdint.h>
 
-#define TRI_WIRE_VERSION 1
+#define TRI_WIRE_VERSION      1
 #define TRI_WIRE_HEADER_BYTES 12
-#define TRI_WIRE_MAX_BYTES (64u << 20)
+#define TRI_WIRE_MAX_BYTES    (64u << 20)
 
 /* A growing byte buffer, owned by whoever inits it. */
 typedef struct tri_buffer {
@@ -72,7 +72,7 @@ typedef enum tri_message_kind {
 #define X(code, name) TRI_MSG_##code,
     TRI_MESSAGE_MAP(X)
 #undef X
-            TRI_MSG_COUNT
+    TRI_MSG_COUNT
 } tri_message_kind;
 
 typedef struct tri_msg_hello {

@@ -14,7 +14,20 @@
 find_package(cmocka QUIET)
 pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)
 
-# Under MPI leaks are not looked for: Open MPI itself leaks at exit.
+# The environment of a test.  Under MPI (a second argument that is true) leaks
+# are not looked for: Open MPI itself leaks at exit.
+function(tri_test_environment name)
+    set_property(TEST ${name} APPEND PROPERTY ENVIRONMENT
+            OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
+            OMPI_MCA_rmaps_base_oversubscribe=1
+            OMPI_MCA_mpi_yield_when_idle=1
+            OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+            OMPI_MCA_hwloc_base_binding_policy=none
+            ASAN_OPTIONS=detect_leaks=$<IF:$<BOOL:${ARGN}>,0,1>
+            UBSAN_OPTIONS=print_stacktrace=1
+            TRI_SHARED_DIR=${CMAKE_SOURCE_DIR}/../shared)
+endfunction()
+
 function(tri_finish_test name default_label)
     cmake_parse_arguments(T "" "TIMEOUT" "LABELS" ${ARGN})
     if(NOT T_LABELS)
@@ -23,23 +36,15 @@ function(tri_finish_test name default_label)
     if(NOT T_TIMEOUT)
         set(T_TIMEOUT 120)
     endif()
-    set(leaks 1)
+    set(under_mpi 0)
     if("mpi" IN_LIST T_LABELS OR default_label STREQUAL "mpi")
-        set(leaks 0)
+        set(under_mpi 1)
         set_tests_properties(${name} PROPERTIES PROCESSORS 2
                 RESOURCE_LOCK mpi)
     endif()
     set_tests_properties(${name} PROPERTIES LABELS "${T_LABELS}"
             TIMEOUT ${T_TIMEOUT} SKIP_RETURN_CODE 77)
-    set_property(TEST ${name} APPEND PROPERTY ENVIRONMENT
-            OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
-            OMPI_MCA_rmaps_base_oversubscribe=1
-            OMPI_MCA_mpi_yield_when_idle=1
-            OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-            OMPI_MCA_hwloc_base_binding_policy=none
-            ASAN_OPTIONS=detect_leaks=${leaks}
-            UBSAN_OPTIONS=print_stacktrace=1
-            TRI_SHARED_DIR=${CMAKE_SOURCE_DIR}/../shared)
+    tri_test_environment(${name} ${under_mpi})
 endfunction()
 
 function(tri_add_test name)

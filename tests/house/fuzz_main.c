@@ -24,6 +24,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 /* There in sanitizer builds only. */
+/* NOLINTNEXTLINE(readability-identifier-naming) */
 void __sanitizer_set_death_callback(void (*callback)(void))
         __attribute__((weak));
 
@@ -39,14 +40,23 @@ static volatile long running = -1;
 
 static void say_where(void)
 {
-    char line[80];
-    int n = snprintf(line, sizeof line,
-                     running < 0 ? "\nfuzz: in the corpus\n"
-                                 : "\nfuzz: again with FUZZ_ONLY=%ld\n",
-                     running);
+    static const char intro[] = "\nfuzz: again with FUZZ_ONLY=";
+    char digits[24];
+    size_t at = sizeof digits - 1;
+    long left = running < 0 ? -running : running;
 
-    if (write(STDERR_FILENO, line, (size_t)n) < n) {
-        return;
+    /* by hand: this runs in a signal handler; in the corpus it says -1 */
+    digits[at] = '\n';
+    do {
+        digits[--at] = (char)('0' + left % 10);
+        left /= 10;
+    } while (left);
+    if (running < 0) {
+        digits[--at] = '-';
+    }
+    if (write(STDERR_FILENO, intro, sizeof intro - 1) < 0 ||
+        write(STDERR_FILENO, digits + at, sizeof digits - at) < 0) {
+        return; /* nowhere to say it */
     }
 }
 
@@ -163,7 +173,9 @@ static size_t insert(tri_rng *rng, size_t bytes)
     size_t at = pick(rng, bytes + 1);
 
     bytes = shift(bytes, at, (long)strlen(word));
-    memcpy(work + at, word, strlen(word));
+    for (size_t i = 0; word[i]; i++) {
+        work[at + i] = (uint8_t)word[i];
+    }
     return bytes;
 }
 
