@@ -6,7 +6,14 @@
  * Synthetic curves have a known optimum over any space: a configuration's
  * final value is a deterministic function of its values (by the study's seed),
  * approached as resource grows; the objective is a loss (lower is better)
- * whatever metric name the study gives it, negated where it maximises.
+ * whatever metric name the study gives it, negated where it maximises.  Forms:
+ *   bowl      quadratic with mild couplings; low resource ranks roughly right
+ *   ridge     a narrow valley along which all parameters move together
+ *   crossing  a bowl whose good configurations start slowly: curves cross
+ *   flat      a bowl that is the same at every resource, as a throughput is
+ *
+ * Table curves answer with the recorded rows of the study's table, as they
+ * stand there; without `curve` a run lasts one second whatever its resource.
  *
  * Pure; immutable; thread-safe.
  */
@@ -19,15 +26,18 @@ typedef struct tri_curve tri_curve;
 
 /* What a curve source answers for one run. */
 typedef struct tri_curve_point {
-    double objective;  /* noise included; NaN if failed */
-    double duration_s; /* of the run: cost x resource x straggling */
+    double objective;  /* noise included; NaN if failed, or not a number in
+                        * the table (a diverged run) */
+    double duration_s; /* of the run: cost x resource x straggling; of a failed
+                        * one until it failed */
     int failed;        /* a failure of the configuration or injected */
     int final_failure; /* table: the row failed, infeasible for good */
 } tri_curve_point;
 
 /* A source for the study's model (synthetic, table); TRI_EUNBUILT for other
- * kinds.  `cost_s`: seconds a unit of resource where the study says none.
- * Borrows `study`.  [out] owned. */
+ * kinds, TRI_EUNKNOWN for a form that there is not, TRI_EEMPTY.  `cost_s`:
+ * seconds a unit of resource where the study says none.  Borrows `study`.
+ * [out] owned. */
 TRI_API tri_status tri_curve_create(const tri_study *study, double cost_s,
                                     tri_curve **out);
 TRI_API void tri_curve_destroy(tri_curve *c);
@@ -39,8 +49,13 @@ TRI_API void tri_curve_at(const tri_curve *c, const tri_config *config,
 /* The noiseless value of `config` at `resource`. */
 TRI_API double tri_curve_value(const tri_curve *c, const tri_config *config,
                                int64_t resource);
-/* The best reachable noiseless value at the top resource; NaN if unknown (an
- * infinite or too large space). */
+/* The best reachable noiseless objective at the top resource, as the study
+ * compares it (per rank where it says so); NaN if unknown: no top resource, or
+ * per rank over an infinite or too large space. */
 TRI_API double tri_curve_optimum(const tri_curve *c);
+/* The measurement of a run whose objective is `value`: the member that the
+ * study's objective names, the others NaN. */
+TRI_API void tri_curve_measured(const tri_study *study, double value,
+                                tri_measured *out);
 
 #endif
