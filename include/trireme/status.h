@@ -123,10 +123,17 @@ TRI_API tri_status tri_error_set(tri_status st, const char *src_file,
  */
 TRI_API void tri_error_place(const char *file, int line, int column);
 
-/* Its value is `st` itself, so that a reader of the code, a static analyser
- * among them, sees that it is no success. */
+/* The value of TRI_FAIL is `st` itself, in sight of the compiler, so that a
+ * static analyser knows that it is no success. */
+static inline tri_status tri_status_same(tri_status st, tri_status set)
+{
+    (void)set;
+    return st;
+}
+
 #define TRI_FAIL(st, ...)                                                      \
-    (tri_error_set((st), __FILE__, __LINE__, __VA_ARGS__), (st))
+    tri_status_same((st),                                                      \
+                    tri_error_set((st), __FILE__, __LINE__, __VA_ARGS__))
 
 #define TRI_TRY(call)                                                          \
     do {                                                                       \
