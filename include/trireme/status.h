@@ -132,8 +132,7 @@ static inline tri_status tri_status_same(tri_status st, tri_status set)
 }
 
 #define TRI_FAIL(st, ...)                                                      \
-    tri_status_same((st),                                                      \
-                    tri_error_set((st), __FILE__, __LINE__, __VA_ARGS__))
+    tri_status_same((st), tri_error_set((st), __FILE__, __LINE__, __VA_ARGS__))
 
 #define TRI_TRY(call)                                                          \
     do {                                                                       \

@@ -7,7 +7,8 @@ set(CMAKE_C_VISIBILITY_PRESET hidden)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 
 add_library(tri_options INTERFACE)
-target_compile_definitions(tri_options INTERFACE _GNU_SOURCE)
+target_compile_definitions(tri_options INTERFACE _GNU_SOURCE
+        TRI_VERSION="${PROJECT_VERSION}")
 # No fused multiply-add: pure code must give the same bits on every processor.
 target_compile_options(tri_options INTERFACE
         -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes

@@ -13,9 +13,12 @@ archive_dir=${2:-}
 
 # file:line:include, for both forms of include line
 include_lines() {
-    (cd "$source_dir" && find include src mpi_workers models -name '*.[ch]' \
-        -o -name '*.def' 2>/dev/null | sort | xargs -r grep -HnE \
-        '^[[:space:]]*#[[:space:]]*include[[:space:]]*["<]' || true) |
+    (
+        cd "$source_dir"
+        grep -rnE --include='*.[ch]' --include='*.def' \
+            '^[[:space:]]*#[[:space:]]*include[[:space:]]*["<]' \
+            include src mpi_workers models || true
+    ) |
         sed -E 's/^([^:]+):([0-9]+):[^"<]*(["<])([^">]+)[">].*/\1 \2 \3 \4/'
 }
 
