@@ -1,0 +1,186 @@
+/*
+ * What a model is to the training engine, and what the engine is to a model.
+ *
+ * A model is one pipeline stage of a network on one rank: it describes its
+ * parameters in a table (tri_tensor), asks a region for its memory, and runs
+ * micro-batches forward and backward in numbered slots.  It knows nothing of
+ * MPI: products whose operands are split over ranks are asked of functions
+ * that it is handed (tri_products); what lies before and after its stage are
+ * the ports that the pipeline fills and empties.
+ *
+ * The table drives everything that goes over parameters: initial values,
+ * weight decay, the norm for clipping, the reduction of gradients, and the
+ * memory of a run.  Parameters, gradients and optimizer state are flat arrays
+ * of tri_tensors_count elements; a tensor is a view at its offset.
+ *
+ * Elements are tri_real: float, or double where TRI_REAL_DOUBLE is defined (a
+ * second compilation of the same sources, for the parity tests).
+ */
+#ifndef TRIREME_MODEL_H
+#define TRIREME_MODEL_H
+
+#include "trireme/region.h"
+
+#include <stdint.h>
+
+#ifdef TRI_REAL_DOUBLE
+typedef double tri_real;
+#else
+typedef float tri_real;
+#endif
+
+/* ---- parameters ----------------------------------------------------- */
+
+#define TRI_TENSOR_DIMS 4
+#define TRI_TENSOR_NAME 48
+/* Tensors start at multiples of this many elements. */
+#define TRI_TENSOR_ALIGN 16
+
+typedef enum tri_init {
+    TRI_INIT_ZERO,
+    TRI_INIT_ONE,
+    TRI_INIT_NORMAL /* of standard deviation `std` */
+} tri_init;
+
+enum {
+    TRI_TENSOR_NO_DECAY = 1, /* biases, norms, embeddings */
+    TRI_TENSOR_TP_COPY = 2,  /* whole on every rank of the tensor axis */
+    TRI_TENSOR_TIED = 4,     /* held by the first and the last stage: the
+                              * gradient is the sum of both */
+    TRI_TENSOR_TIED_COPY = 8 /* ... and this is the one that norms and
+                              * checkpoints do not count */
+};
+
+typedef struct tri_tensor {
+    char name[TRI_TENSOR_NAME];
+    uint32_t id; /* the same in every layout */
+    int n_dims;
+    int64_t shape[TRI_TENSOR_DIMS]; /* of the whole tensor */
+    int split;                      /* split dimension, -1: none */
+    int64_t first, len;             /* here: [first, first + len) of it */
+    tri_init init;
+    double std;
+    unsigned flags;
+    int64_t offset; /* in the flat arrays, elements */
+    int64_t count;  /* elements here */
+} tri_tensor;
+
+typedef struct tri_tensors {
+    tri_tensor *at;
+    int n, room;
+    int64_t count; /* length of the flat arrays */
+} tri_tensors;
+
+/* Append a tensor: name, id, shape, init, std, flags and split are read from
+ * `t`; first and len say the part of the split dimension held here (ignored
+ * without split).  Gives it the next offset.  TRI_ENOMEM. */
+TRI_API tri_status tri_tensors_add(tri_tensors *table, const tri_tensor *t);
+TRI_API void tri_tensors_fini(tri_tensors *table);
+/* The index in the whole tensor (row-major) of local element `i` of `t`. */
+TRI_API int64_t tri_tensor_global(const tri_tensor *t, int64_t i);
+/* Elements of the whole tensor. */
+TRI_API int64_t tri_tensor_size(const tri_tensor *t);
+/* Initial values of every tensor into the flat array `params`: element e of
+ * tensor id depends on (seed, id, e) only, so that every layout starts from
+ * the same numbers. */
+TRI_API void tri_tensors_init(const tri_tensors *table, uint64_t seed,
+                              tri_real *params);
+/* Sum of squares of `grads` over the tensors without any of the flags in
+ * `skip`, in double. */
+TRI_API double tri_tensors_sumsq(const tri_tensors *table,
+                                 const tri_real *grads, unsigned skip);
+
+/* ---- split products -------------------------------------------------- */
+
+/* A linear layer y = x w^T + b as this rank holds it.  Borrowed views. */
+typedef struct tri_linear {
+    int64_t in, out;   /* held here */
+    const tri_real *w; /* out x in */
+    const tri_real *b; /* out; NULL: none */
+    tri_real *dw, *db; /* gradients are added to these */
+} tri_linear;
+
+/*
+ * Products over the tensor axis.  Column: the outputs are split, x is whole
+ * on every rank and y is the rank's columns.  Row: the inputs are split, x is
+ * the rank's columns, y is summed over the ranks and whole on each; b is
+ * added once, after the sum.  Backward adds to dw and db and writes dx, which
+ * is whole for column and the rank's columns for row.  A failed communication
+ * is kept by whoever supplies the functions; the products then leave
+ * unspecified numbers and the step is given up at its end.
+ */
+typedef void tri_product_fn(void *ctx, const tri_linear *l, int64_t rows,
+                            const tri_real *x, tri_real *y);
+typedef void tri_product_back_fn(void *ctx, const tri_linear *l, int64_t rows,
+                                 const tri_real *x, const tri_real *dy,
+                                 tri_real *dx);
+typedef struct tri_products {
+    void *ctx;
+    int parts, part; /* size of the axis and this rank's place on it */
+    tri_product_fn *column, *row;
+    tri_product_back_fn *column_back, *row_back;
+} tri_products;
+
+/* The products of an axis of one rank. */
+TRI_API const tri_products *tri_products_serial(void);
+
+/* ---- models ---------------------------------------------------------- */
+
+typedef struct tri_model tri_model; /* each model has its own */
+
+/* Where a stage meets its neighbours: a slot's input and output, and the
+ * gradients of both.  IN and D_OUT are filled from outside, OUT and D_IN are
+ * results. */
+typedef enum tri_port {
+    TRI_PORT_IN,
+    TRI_PORT_OUT,
+    TRI_PORT_D_OUT,
+    TRI_PORT_D_IN
+} tri_port;
+
+/* The place of a model in its layout, common to all models.  Borrowed until
+ * destroy: products. */
+typedef struct tri_place {
+    int stage, stages; /* of the pipeline */
+    int micro_batch;   /* samples */
+    int slots;         /* micro-batches alive at a time */
+    int global_batch;  /* samples of a step: the loss is its mean */
+    const tri_products *products;
+} tri_place;
+
+/*
+ * Every call after bind is free of allocation.  A slot goes through load,
+ * forward, backward, in this order, and may then be loaded again; backward
+ * calls add to the gradients in the order in which they are made.
+ */
+typedef struct tri_model_ops {
+    const char *name;
+    /* The parameters of this stage.  Borrowed until destroy. */
+    const tri_tensors *(*tensors)(const tri_model *model);
+    /* Take activations and workspace from `region`; a dry region only
+     * counts.  TRI_EOOM. */
+    tri_status (*alloc)(tri_model *model, tri_region *region);
+    /* Say where the flat arrays are.  Borrowed until destroy. */
+    void (*bind)(tri_model *model, const tri_real *params, tri_real *grads);
+    /* Elements of a port. */
+    int64_t (*port_count)(const tri_model *model);
+    tri_real *(*port)(tri_model *model, tri_port port, int slot);
+    /* Draw samples [sample, sample + micro_batch) of step `step` (both from
+     * 0) into the slot. */
+    void (*load)(tri_model *model, int slot, int64_t step, int64_t sample);
+    void (*forward)(tri_model *model, int slot);
+    void (*backward)(tri_model *model, int slot);
+    /* Loss of the backward calls since the last take_loss, as a share of the
+     * global batch's mean; 0 on all stages but the last. */
+    double (*take_loss)(tri_model *model);
+    /* Tokens of one sample; 0 where the model has none. */
+    int64_t (*sample_tokens)(const tri_model *model);
+    void (*destroy)(tri_model *model);
+} tri_model_ops;
+
+/* Number of models alive in this process, for leak tests. */
+TRI_API int tri_models_alive(void);
+/* To be called by models: one more (+1) or one less (-1). */
+TRI_API void tri_models_count(int change);
+
+#endif

@@ -1,0 +1,93 @@
+/*
+ * Operations of which models are built: forward and backward pairs on plain
+ * arrays, row-major, without allocation and without knowledge of networks.
+ *
+ * Letters: T sequence length, h width of a row, H heads, s width of a head,
+ * V vocabulary, rows the number of rows (samples times T).
+ *
+ * Backward functions add to the gradients of parameters (dw, dg, db) and, but
+ * where it is said, write those of inputs.
+ */
+#ifndef TRI_MODELS_OPS_H
+#define TRI_MODELS_OPS_H
+
+#include "trireme/model.h"
+
+/* Compile a kernel for AVX-512 and AVX2 beside the baseline; the loader picks
+ * by processor. */
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) &&         \
+        !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) &&     \
+        defined(__OPTIMIZE__)
+#define TRI_CLONES                                                             \
+    __attribute__((                                                            \
+            target_clones("arch=skylake-avx512", "arch=haswell", "default")))
+#else
+#define TRI_CLONES
+#endif
+
+/* c (m x n) = alpha a b + beta c, where a is m x k (or its transpose with
+ * ta: k x m in memory), b is k x n (tb: n x k).  ld*: row strides. */
+void tri_gemm(int ta, int tb, int64_t m, int64_t n, int64_t k, tri_real alpha,
+              const tri_real *a, int64_t lda, const tri_real *b, int64_t ldb,
+              tri_real beta, tri_real *c, int64_t ldc);
+/* One BLAS thread in this process; parallelism is ranks. */
+void tri_gemm_one_thread(void);
+/* The kernel set that BLAS chose for this processor.  Static storage. */
+const char *tri_gemm_kernel(void);
+
+/* y = x w^T (+ b where l->b). */
+void tri_linear_forward(const tri_linear *l, int64_t rows, const tri_real *x,
+                        tri_real *y);
+/* dw += dy^T x, db += column sums of dy, dx = dy w (skipped where NULL). */
+void tri_linear_backward(const tri_linear *l, int64_t rows, const tri_real *x,
+                         const tri_real *dy, tri_real *dx);
+/* y[r] += b for every row of width n. */
+void tri_bias_add(const tri_real *b, int64_t rows, int64_t n, tri_real *y);
+/* y += x over n elements. */
+void tri_vector_add(const tri_real *x, int64_t n, tri_real *y);
+
+/* Layer normalisation over rows of width h: y = (x - mean) rstd g + b, with
+ * eps 1e-5; mean and rstd are kept for backward. */
+void tri_norm_forward(int64_t rows, int64_t h, const tri_real *x,
+                      const tri_real *g, const tri_real *b, tri_real *y,
+                      tri_real *mean, tri_real *rstd);
+/* Adds to dg, db and to dx (the residual stream gathers gradients). */
+void tri_norm_backward(int64_t rows, int64_t h, const tri_real *x,
+                       const tri_real *g, const tri_real *mean,
+                       const tri_real *rstd, const tri_real *dy, tri_real *dx,
+                       tri_real *dg, tri_real *db);
+
+/* GELU in its tanh form (Hendrycks and Gimpel 2016), n elements. */
+void tri_gelu_forward(int64_t n, const tri_real *x, tri_real *y);
+/* dx = dy gelu'(x); dx may be dy. */
+void tri_gelu_backward(int64_t n, const tri_real *x, const tri_real *dy,
+                       tri_real *dx);
+
+/* Causal attention over the rows of `samples` sequences.  qkv: rows x [3][H]
+ * [s]; out: rows x [H][s]; lse: samples x H x T, the logarithm of the sum of
+ * exponentials of each row of scores, all that backward needs of them. */
+typedef struct tri_attention {
+    int64_t samples, T, H, s;
+    tri_real *work; /* tri_attention_work elements */
+} tri_attention;
+int64_t tri_attention_work(int64_t T);
+void tri_attention_forward(const tri_attention *a, const tri_real *qkv,
+                           tri_real *out, tri_real *lse);
+void tri_attention_backward(const tri_attention *a, const tri_real *qkv,
+                            const tri_real *out, const tri_real *lse,
+                            const tri_real *dout, tri_real *dqkv);
+
+/* y[r] = wte[token[r]] + wpe[r mod T]. */
+void tri_embed_forward(int64_t rows, int64_t T, int64_t h, const int32_t *token,
+                       const tri_real *wte, const tri_real *wpe, tri_real *y);
+/* Adds to dwte and dwpe, row by row in order. */
+void tri_embed_backward(int64_t rows, int64_t T, int64_t h,
+                        const int32_t *token, const tri_real *dy,
+                        tri_real *dwte, tri_real *dwpe);
+
+/* Softmax cross-entropy of each row of V logits against target[r]: returns
+ * the sum of losses and turns the logits into scale x their gradients. */
+double tri_xent(int64_t rows, int64_t V, const int32_t *target, tri_real scale,
+                tri_real *logits);
+
+#endif

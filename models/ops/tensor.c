@@ -1,0 +1,169 @@
+/*
+ * The parameter table: offsets, initial values, norms.  It knows how tensors
+ * are split but not why, and nothing of the networks that they belong to.
+ */
+#include "trireme/model.h"
+
+#include "trireme/rng.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+static int n_alive;
+
+static int64_t round_up(int64_t n)
+{
+    return (n + TRI_TENSOR_ALIGN - 1) / TRI_TENSOR_ALIGN * TRI_TENSOR_ALIGN;
+}
+
+static tri_status grow(tri_tensors *table)
+{
+    int room = table->room ? 2 * table->room : 32;
+    tri_tensor *at = realloc(table->at, (size_t)room * sizeof *at);
+
+    if (!at) {
+        return TRI_FAIL(TRI_ENOMEM, "no memory for %d tensors", room);
+    }
+    table->at = at;
+    table->room = room;
+    return TRI_OK;
+}
+
+tri_status tri_tensors_add(tri_tensors *table, const tri_tensor *t)
+{
+    tri_tensor *here;
+    int d;
+
+    assert(t->n_dims >= 1 && t->n_dims <= TRI_TENSOR_DIMS);
+    assert(t->split < t->n_dims);
+    if (table->n == table->room) {
+        TRI_TRY(grow(table));
+    }
+    here = &table->at[table->n++];
+    *here = *t;
+    here->count = 1;
+    for (d = 0; d < t->n_dims; d++) {
+        here->count *= d == t->split ? t->len : t->shape[d];
+    }
+    if (t->split < 0) {
+        here->first = 0;
+        here->len = 0;
+    }
+    here->offset = table->count;
+    table->count += round_up(here->count);
+    return TRI_OK;
+}
+
+void tri_tensors_fini(tri_tensors *table)
+{
+    free(table->at);
+    *table = (tri_tensors){0};
+}
+
+int64_t tri_tensor_size(const tri_tensor *t)
+{
+    int64_t n = 1;
+    int d;
+
+    for (d = 0; d < t->n_dims; d++) {
+        n *= t->shape[d];
+    }
+    return n;
+}
+
+/* Row-major over (outer, split, inner): the local index has `len` in the
+ * middle where the global one has shape[split]. */
+int64_t tri_tensor_global(const tri_tensor *t, int64_t i)
+{
+    int64_t inner = 1, block;
+    int d;
+
+    if (t->split < 0) {
+        return i;
+    }
+    for (d = t->split + 1; d < t->n_dims; d++) {
+        inner *= t->shape[d];
+    }
+    block = i / inner;
+    return ((block / t->len) * t->shape[t->split] + t->first + block % t->len) *
+                   inner +
+           i % inner;
+}
+
+static void init_normal(const tri_tensor *t, uint64_t seed, tri_real *x)
+{
+    tri_rng rng = tri_rng_stream(seed, t->id, TRI_RNG_INIT);
+    int64_t i;
+
+    for (i = 0; i < t->count; i++) {
+        rng.next = (uint64_t)tri_tensor_global(t, i);
+        x[i] = (tri_real)(t->std * tri_rng_normal(&rng));
+    }
+}
+
+void tri_tensors_init(const tri_tensors *table, uint64_t seed, tri_real *params)
+{
+    int64_t i;
+    int k;
+
+    for (k = 0; k < table->n; k++) {
+        const tri_tensor *t = &table->at[k];
+        tri_real *x = params + t->offset;
+
+        if (t->init == TRI_INIT_NORMAL) {
+            init_normal(t, seed, x);
+            continue;
+        }
+        for (i = 0; i < t->count; i++) {
+            x[i] = t->init == TRI_INIT_ONE ? (tri_real)1 : (tri_real)0;
+        }
+    }
+}
+
+static double sumsq(const tri_real *x, int64_t n)
+{
+    double sum[8] = {0};
+    double total = 0;
+    int64_t i;
+    int j;
+
+    for (i = 0; i + 8 <= n; i += 8) {
+        for (j = 0; j < 8; j++) {
+            sum[j] += (double)x[i + j] * (double)x[i + j];
+        }
+    }
+    for (; i < n; i++) {
+        sum[0] += (double)x[i] * (double)x[i];
+    }
+    for (j = 0; j < 8; j++) {
+        total += sum[j];
+    }
+    return total;
+}
+
+double tri_tensors_sumsq(const tri_tensors *table, const tri_real *grads,
+                         unsigned skip)
+{
+    double total = 0;
+    int k;
+
+    for (k = 0; k < table->n; k++) {
+        const tri_tensor *t = &table->at[k];
+
+        if (!(t->flags & skip)) {
+            total += sumsq(grads + t->offset, t->count);
+        }
+    }
+    return total;
+}
+
+int tri_models_alive(void)
+{
+    return n_alive;
+}
+
+void tri_models_count(int change)
+{
+    n_alive += change;
+    assert(n_alive >= 0);
+}

@@ -1,0 +1,92 @@
+/*
+ * The training engine as a kind of trial: a study and a layout become a
+ * trainer and its text.
+ */
+#include "mpi_workers/coll.h"
+#include "mpi_workers/corpus.h"
+#include "mpi_workers/trainer.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct tri_trial {
+    tri_corpus corpus;
+    tri_trainer *trainer;
+};
+
+static tri_status open_corpus(const tri_study *study, tri_corpus *out)
+{
+    const tri_gpt_spec *g = &study->model.u.gpt;
+    char path[4096];
+
+    if (!g->data || strcmp(g->data, "builtin") == 0) {
+        return tri_corpus_open(NULL, g->sequence, out);
+    }
+    tri_study_resolve(study, g->data, path, sizeof path);
+    return tri_corpus_open(path, g->sequence, out);
+}
+
+static tri_trainer_setup setup_of(const tri_trial_setup *s,
+                                  const tri_corpus *corpus)
+{
+    const tri_study *study = s->study;
+
+    return (tri_trainer_setup){
+            .model = &study->model,
+            .layout = s->layout,
+            .seed = study->seed,
+            .optimizer = {.lr = study->optimizer.lr,
+                          .beta1 = study->optimizer.beta1,
+                          .beta2 = study->optimizer.beta2,
+                          .eps = 1e-8,
+                          .weight_decay = study->optimizer.weight_decay},
+            .clip = study->optimizer.clip,
+            .text = corpus->bytes,
+            .text_bytes = corpus->n,
+            .quota_bytes = s->quota_bytes};
+}
+
+static tri_status open_trial(const tri_trial_setup *setup, tri_trial **out)
+{
+    tri_trial *t = calloc(1, sizeof *t);
+    tri_trainer_setup s;
+    tri_status st = TRI_OK;
+
+    if (!t) {
+        st = TRI_FAIL(TRI_ENOMEM, "no memory for a trial");
+    } else if (setup->study->model.kind == TRI_MODEL_GPT) {
+        st = open_corpus(setup->study, &t->corpus);
+    }
+    TRI_TRY_GOTO(st, tri_coll_agree(setup->comm, st), close);
+    s = setup_of(setup, &t->corpus);
+    TRI_TRY_GOTO(st, tri_trainer_create(&s, setup->comm, &t->trainer), close);
+    *out = t;
+    return TRI_OK;
+close:
+    if (t) {
+        tri_corpus_close(&t->corpus);
+        free(t);
+    }
+    return st;
+}
+
+static tri_status step(tri_trial *t, int word, tri_step *out)
+{
+    return tri_trainer_step(t->trainer, word, out);
+}
+
+static void close_trial(tri_trial *t)
+{
+    if (!t) {
+        return;
+    }
+    tri_trainer_destroy(t->trainer);
+    tri_corpus_close(&t->corpus);
+    free(t);
+}
+
+const tri_trial_ops tri_trial_engine = {.name = "engine",
+                                        .open = open_trial,
+                                        .step = step,
+                                        .close = close_trial};

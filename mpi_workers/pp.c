@@ -1,0 +1,153 @@
+/*
+ * The interpreter of pipeline schedules.
+ */
+#include "mpi_workers/pp.h"
+
+#include "mpi_workers/wait.h"
+
+#include <stdlib.h>
+
+#ifdef TRI_REAL_DOUBLE
+#define MPI_REAL_TYPE MPI_DOUBLE
+#else
+#define MPI_REAL_TYPE MPI_FLOAT
+#endif
+
+/* Requests of a slot. */
+enum {
+    RECV_F,
+    SEND_F,
+    RECV_B,
+    SEND_B,
+    WAYS
+};
+
+static MPI_Request *request(tri_pipeline *p, int slot, int way)
+{
+    return &p->requests[slot * WAYS + way];
+}
+
+tri_status tri_pipeline_init(const tri_model_ops *ops, tri_model *model,
+                             tri_schedule_kind kind, int stages, int stage,
+                             int m, tri_pipeline *out)
+{
+    tri_pipeline p = {.ops = ops,
+                      .model = model,
+                      .comm = MPI_COMM_NULL,
+                      .stage = stage,
+                      .stages = stages};
+    int i;
+
+    TRI_TRY(tri_schedule_init(kind, stages, stage, m, &p.schedule));
+    p.requests =
+            malloc((size_t)(p.schedule.slots * WAYS) * sizeof(MPI_Request));
+    if (!p.requests) {
+        tri_schedule_fini(&p.schedule);
+        return TRI_FAIL(TRI_ENOMEM, "no memory for a pipeline");
+    }
+    for (i = 0; i < p.schedule.slots * WAYS; i++) {
+        p.requests[i] = MPI_REQUEST_NULL;
+    }
+    *out = p;
+    return TRI_OK;
+}
+
+void tri_pipeline_fini(tri_pipeline *p)
+{
+    free(p->requests);
+    tri_schedule_fini(&p->schedule);
+    p->requests = NULL;
+}
+
+static void note(tri_pipeline *p, tri_status st)
+{
+    if (p->status == TRI_OK) {
+        p->status = st;
+    }
+}
+
+static void await(tri_pipeline *p, int slot, int way)
+{
+    tri_status st = tri_wait_until(request(p, slot, way), TRI_NO_DEADLINE);
+
+    if (st != TRI_OK) {
+        note(p, st);
+        *request(p, slot, way) = MPI_REQUEST_NULL;
+    }
+}
+
+/* Start a message: forward ones have even tags, backward ones odd. */
+static void start(tri_pipeline *p, int way, tri_port port, int k)
+{
+    int slot = k % p->schedule.slots;
+    int forward = way == RECV_F || way == SEND_F;
+    int peer = p->stage + (way == SEND_F || way == RECV_B ? 1 : -1);
+    tri_real *at = p->ops->port(p->model, port, slot);
+    int count = (int)p->ops->port_count(p->model), tag = 2 * k + !forward;
+    MPI_Request *r = request(p, slot, way);
+    int rc =
+            way == RECV_F || way == RECV_B
+                    ? MPI_Irecv(at, count, MPI_REAL_TYPE, peer, tag, p->comm, r)
+                    : MPI_Isend(at, count, MPI_REAL_TYPE, peer, tag, p->comm,
+                                r);
+
+    if (rc != MPI_SUCCESS) {
+        *r = MPI_REQUEST_NULL;
+        note(p, TRI_FAIL(TRI_ECOMM, "a message between stages failed"));
+    }
+}
+
+/* A buffer is written again only when its last send is over. */
+static void compute(tri_pipeline *p, tri_op op)
+{
+    int slot = op.k % p->schedule.slots;
+
+    if (op.kind == TRI_OP_F) {
+        await(p, slot, SEND_F);
+        await(p, slot, RECV_F);
+        p->ops->forward(p->model, slot);
+    } else {
+        await(p, slot, SEND_B);
+        await(p, slot, RECV_B);
+        p->ops->backward(p->model, slot);
+    }
+}
+
+tri_status tri_pipeline_run(tri_pipeline *p, int64_t step, int64_t first_sample,
+                            int micro_batch)
+{
+    int i;
+
+    p->status = TRI_OK;
+    for (i = 0; i < p->schedule.n; i++) {
+        tri_op op = p->schedule.ops[i];
+
+        switch (op.kind) {
+        case TRI_OP_F:
+            p->ops->load(p->model, op.k % p->schedule.slots, step,
+                         first_sample + (int64_t)op.k * micro_batch);
+            compute(p, op);
+            break;
+        case TRI_OP_B:
+            compute(p, op);
+            break;
+        case TRI_OP_RECV_F:
+            start(p, RECV_F, TRI_PORT_IN, op.k);
+            break;
+        case TRI_OP_SEND_F:
+            start(p, SEND_F, TRI_PORT_OUT, op.k);
+            break;
+        case TRI_OP_RECV_B:
+            start(p, RECV_B, TRI_PORT_D_OUT, op.k);
+            break;
+        case TRI_OP_SEND_B:
+            start(p, SEND_B, TRI_PORT_D_IN, op.k);
+            break;
+        }
+    }
+    for (i = 0; i < p->schedule.slots; i++) {
+        await(p, i, SEND_F);
+        await(p, i, SEND_B);
+    }
+    return p->status;
+}

@@ -1,0 +1,119 @@
+/*
+ * The arithmetic of layouts, and the rules that a layout must obey.
+ */
+#include "mpi_workers/shard.h"
+
+tri_coord tri_shard_coord(const tri_layout *l, int rank)
+{
+    return (tri_coord){.tp = rank % l->tp,
+                       .dp = rank / l->tp % l->dp,
+                       .pp = rank / l->tp / l->dp};
+}
+
+int tri_shard_rank(const tri_layout *l, tri_coord c)
+{
+    return c.tp + l->tp * (c.dp + l->dp * c.pp);
+}
+
+int tri_shard_ranks(const tri_layout *l)
+{
+    return l->dp * l->tp * l->pp;
+}
+
+int tri_shard_micro_batches(const tri_layout *l)
+{
+    return l->global_batch / (l->dp * l->micro_batch);
+}
+
+int64_t tri_shard_sample(const tri_layout *l, int dp_i, int k)
+{
+    return (int64_t)dp_i * (l->global_batch / l->dp) +
+           (int64_t)k * l->micro_batch;
+}
+
+void tri_shard_layers(int layers, int stages, int stage, int *first, int *n)
+{
+    int each = layers / stages, more = layers % stages;
+
+    *n = each + (stage < more);
+    *first = stage * each + (stage < more ? stage : more);
+}
+
+/* One rule: what is said of it when `ok` is false. */
+#define RULE(ok, ...)                                                          \
+    do {                                                                       \
+        if (!(ok)) {                                                           \
+            return TRI_FAIL(TRI_EINFEASIBLE, __VA_ARGS__);                     \
+        }                                                                      \
+    } while (0)
+
+static tri_status check_sizes(const tri_layout *l, int ranks)
+{
+    RULE(l->dp >= 1 && l->tp >= 1 && l->pp >= 1,
+         "dp %d, tp %d, pp %d: each must be at least 1", l->dp, l->tp, l->pp);
+    RULE(l->micro_batch >= 1 && l->global_batch >= 1,
+         "micro_batch %d, global_batch %d: each must be at least 1",
+         l->micro_batch, l->global_batch);
+    RULE((int64_t)l->dp * l->tp * l->pp == ranks,
+         "dp %d x tp %d x pp %d is not the %d ranks of the group", l->dp, l->tp,
+         l->pp, ranks);
+    RULE(l->global_batch % ((int64_t)l->dp * l->micro_batch) == 0,
+         "global_batch %% (dp * micro_batch) == 0: %d %% (%d * %d) is not 0",
+         l->global_batch, l->dp, l->micro_batch);
+    return TRI_OK;
+}
+
+static tri_status check_built(const tri_layout *l)
+{
+    RULE(l->zero == 0, "zero %d is not built yet", l->zero);
+    RULE(l->virtual_stages <= 1, "virtual %d is not built yet",
+         l->virtual_stages);
+    RULE(l->schedule == 0 || l->schedule == 1,
+         "schedule interleaved is not built yet");
+    RULE(l->recompute == 0, "recompute is not built yet");
+    RULE(!l->sequence_parallel, "sequence_parallel is not built yet");
+    RULE(l->overlap == 0, "overlap is not built yet");
+    RULE(l->threads <= 1, "threads %d is not built yet", l->threads);
+    return TRI_OK;
+}
+
+static tri_status check_gpt(const tri_gpt_spec *g, const tri_layout *l)
+{
+    RULE(g->layers >= 1 && g->hidden >= 1 && g->heads >= 1 &&
+                 g->sequence >= 1 && g->vocab >= 2 && g->ffn >= 1,
+         "a size of the model is too small");
+    RULE(g->hidden % g->heads == 0, "hidden %% heads == 0: %d %% %d is not 0",
+         g->hidden, g->heads);
+    RULE(g->heads % l->tp == 0, "heads %% tp == 0: %d %% %d is not 0", g->heads,
+         l->tp);
+    RULE(g->ffn % l->tp == 0, "ffn %% tp == 0: %d %% %d is not 0", g->ffn,
+         l->tp);
+    RULE(l->pp <= g->layers, "pp <= layers: %d stages for %d layers", l->pp,
+         g->layers);
+    return TRI_OK;
+}
+
+static tri_status check_mlp(const tri_mlp_spec *m, const tri_layout *l)
+{
+    RULE(m->inputs >= 1 && m->hidden >= 1 && m->layers >= 1 && m->outputs >= 1,
+         "a size of the model is too small");
+    RULE(l->tp == 1, "tp == 1 for an mlp: %d", l->tp);
+    RULE(l->pp == 1, "pp == 1 for an mlp: %d", l->pp);
+    return TRI_OK;
+}
+
+tri_status tri_shard_check(const tri_model_spec *model, const tri_layout *l,
+                           int ranks)
+{
+    TRI_TRY(check_sizes(l, ranks));
+    TRI_TRY(check_built(l));
+    switch (model->kind) {
+    case TRI_MODEL_GPT:
+        return check_gpt(&model->u.gpt, l);
+    case TRI_MODEL_MLP:
+        return check_mlp(&model->u.mlp, l);
+    default:
+        return TRI_FAIL(TRI_EINFEASIBLE,
+                        "a model of this kind is not built yet");
+    }
+}

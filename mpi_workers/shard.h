@@ -1,0 +1,37 @@
+/*
+ * Who holds what: the arithmetic of layouts.  Pure; it knows no communicator
+ * and no memory.
+ */
+#ifndef TRI_MPI_WORKERS_SHARD_H
+#define TRI_MPI_WORKERS_SHARD_H
+
+#include "trireme/study.h"
+
+/* A rank's place in the mesh: rank = tp_i + tp (dp_i + dp pp_i). */
+typedef struct tri_coord {
+    int dp, tp, pp;
+} tri_coord;
+
+tri_coord tri_shard_coord(const tri_layout *l, int rank);
+int tri_shard_rank(const tri_layout *l, tri_coord c);
+/* Ranks of a layout. */
+int tri_shard_ranks(const tri_layout *l);
+/* Micro-batches of a step on one rank. */
+int tri_shard_micro_batches(const tri_layout *l);
+/* First sample, within the global batch, of micro-batch `k` of data rank
+ * `dp_i`. */
+int64_t tri_shard_sample(const tri_layout *l, int dp_i, int k);
+/*
+ * Layers [first, first + n) of stage `stage`: as even as can be; where it
+ * does not divide, the earlier stages have one more, since the last has the
+ * head.  layers >= stages.
+ */
+void tri_shard_layers(int layers, int stages, int stage, int *first, int *n);
+/*
+ * Whether the engine can run this layout of this model on `ranks` ranks.
+ * TRI_EINFEASIBLE, and the sentence names the rule that refuses.
+ */
+tri_status tri_shard_check(const tri_model_spec *model, const tri_layout *l,
+                           int ranks);
+
+#endif

@@ -1,0 +1,174 @@
+/*
+ * One step of a trainer: pipeline, reduction, agreement, update.
+ */
+#include "mpi_workers/trainer_inside.h"
+
+#include "mpi_workers/wait.h"
+
+#include <math.h>
+#include <string.h>
+#include <sys/resource.h>
+
+/* What a rank brings to the agreement, and what comes out of it. */
+typedef struct share {
+    double loss;    /* sum of shares */
+    double sumsq;   /* sum over what each rank owns */
+    uint64_t bytes; /* most */
+    uint64_t rss;   /* most */
+    int32_t word;   /* of rank 0 */
+    int32_t status; /* largest */
+    int32_t rank;   /* that brought it: the lowest */
+    int32_t pad;
+} share;
+
+static void merge(const share *a, share *b)
+{
+    b->loss += a->loss;
+    b->sumsq += a->sumsq;
+    b->bytes = a->bytes > b->bytes ? a->bytes : b->bytes;
+    b->rss = a->rss > b->rss ? a->rss : b->rss;
+    b->word += a->word;
+    if (a->status > b->status ||
+        (a->status == b->status && a->rank < b->rank)) {
+        b->status = a->status;
+        b->rank = a->rank;
+    }
+}
+
+static void merge_all(void *in, void *inout, int *n, MPI_Datatype *type)
+{
+    const char *a = in;
+    char *b = inout;
+    share x, y;
+    int i;
+
+    (void)type;
+    for (i = 0; i < *n; i++) {
+        memcpy(&x, a + (size_t)i * sizeof x, sizeof x);
+        memcpy(&y, b + (size_t)i * sizeof y, sizeof y);
+        merge(&x, &y);
+        memcpy(b + (size_t)i * sizeof y, &y, sizeof y);
+    }
+}
+
+tri_status tri_step_open(tri_trainer *t)
+{
+    int rc = MPI_Type_contiguous((int)sizeof(share), MPI_BYTE, &t->share_type);
+
+    if (rc == MPI_SUCCESS) {
+        rc = MPI_Type_commit(&t->share_type);
+    }
+    if (rc == MPI_SUCCESS) {
+        rc = MPI_Op_create(merge_all, 1, &t->share_op);
+    }
+    if (rc != MPI_SUCCESS) {
+        return TRI_FAIL(TRI_ECOMM, "the agreement could not be set up");
+    }
+    return TRI_OK;
+}
+
+void tri_step_close(tri_trainer *t)
+{
+    MPI_Op_free(&t->share_op);
+    MPI_Type_free(&t->share_type);
+}
+
+static tri_status worst(const tri_trainer *t, tri_status st)
+{
+    const tri_coll *axes[] = {&t->tensor, &t->data, &t->tied};
+    size_t i;
+
+    st = st != TRI_OK ? st : t->complaint;
+    for (i = 0; st == TRI_OK && i < sizeof axes / sizeof axes[0]; i++) {
+        st = axes[i]->status;
+    }
+    return st;
+}
+
+/* The ranks of one data rank own the gradients, each tensor once. */
+static double owned_sumsq(const tri_trainer *t)
+{
+    unsigned skip = TRI_TENSOR_TIED_COPY;
+
+    if (t->at.dp > 0) {
+        return 0;
+    }
+    if (t->at.tp > 0) {
+        skip |= TRI_TENSOR_TP_COPY;
+    }
+    return tri_tensors_sumsq(t->table, t->grads, skip);
+}
+
+static uint64_t rss_bytes(void)
+{
+    struct rusage use;
+
+    return getrusage(RUSAGE_SELF, &use) == 0 ? (uint64_t)use.ru_maxrss * 1024
+                                             : 0;
+}
+
+static tri_status agree(tri_trainer *t, int word, tri_status st, share *out)
+{
+    double loss = t->ops->take_loss(t->model);
+    share mine = {.loss = t->at.tp == 0 ? loss : 0,
+                  .sumsq = owned_sumsq(t),
+                  .bytes = tri_region_high_water(t->region),
+                  .rss = rss_bytes(),
+                  .word = t->mesh.rank == 0 ? word : 0,
+                  .status = (int32_t)worst(t, st),
+                  .rank = t->mesh.rank};
+
+    if (MPI_Allreduce(&mine, out, 1, t->share_type, t->share_op,
+                      t->mesh.group) != MPI_SUCCESS) {
+        return TRI_FAIL(TRI_ECOMM, "the group could not agree on a step");
+    }
+    if (out->status != TRI_OK) {
+        return tri_coll_share_error(t->mesh.group, (tri_status)out->status,
+                                    out->rank);
+    }
+    if (!isfinite(out->loss)) {
+        return TRI_FAIL(TRI_ENAN, "the loss of step %lld is not a number",
+                        (long long)t->steps + 1);
+    }
+    if (!isfinite(out->sumsq)) {
+        return TRI_FAIL(TRI_ENAN, "the gradient of step %lld is not finite",
+                        (long long)t->steps + 1);
+    }
+    return TRI_OK;
+}
+
+static void update(tri_trainer *t)
+{
+    tri_adamw_update(&t->optimizer, t->table, t->steps,
+                     tri_clip_coefficient(t->norm, t->clip), t->grads,
+                     t->params, t->m, t->v);
+}
+
+tri_status tri_trainer_step(tri_trainer *t, int word, tri_step *out)
+{
+    const tri_layout *l = &t->layout;
+    double start = tri_wait_now();
+    share all = {0};
+    tri_status st;
+
+    memset(t->grads, 0, (size_t)t->table->count * sizeof *t->grads);
+    st = tri_pipeline_run(&t->pipeline, t->steps,
+                          tri_shard_sample(l, t->at.dp, 0), l->micro_batch);
+    tri_dp_reduce(&t->data, &t->tied, t->table, t->grads);
+    TRI_TRY(agree(t, word, st, &all));
+    t->norm = sqrt(all.sumsq);
+    t->steps++;
+    update(t);
+    *out = (tri_step){.completed = 1,
+                      .step = t->steps,
+                      .step_s = tri_wait_now() - start,
+                      .tokens =
+                              l->global_batch * t->ops->sample_tokens(t->model),
+                      .samples = l->global_batch,
+                      .loss = all.loss,
+                      .own = NAN,
+                      .bytes = all.bytes,
+                      .rss_bytes = all.rss,
+                      .word = all.word};
+    return TRI_OK;
+}

@@ -1,0 +1,296 @@
+/*
+ * The trainer: building it, and the views.  What a step does is in step.c.
+ */
+#include "mpi_workers/trainer_inside.h"
+
+#include "models/gpt/gpt.h"
+#include "models/mlp/mlp.h"
+#include "models/ops/ops.h"
+
+#include <stdlib.h>
+
+static int n_alive;
+
+/* ---- the model of a place, and its memory ------------------------------- */
+
+static tri_status create_gpt(const tri_trainer_setup *s, const tri_place *place,
+                             tri_model **out)
+{
+    const tri_gpt_spec *g = &s->model->u.gpt;
+    tri_gpt_shape shape = {.layers = g->layers,
+                           .hidden = g->hidden,
+                           .heads = g->heads,
+                           .sequence = g->sequence,
+                           .vocab = g->vocab,
+                           .ffn = g->ffn,
+                           .tied = g->tied};
+    tri_text text = {.bytes = s->text, .n = s->text_bytes, .seed = s->seed};
+    int first, n;
+
+    tri_shard_layers(g->layers, place->stages, place->stage, &first, &n);
+    return tri_gpt_create(&shape, place, first, n, &text, out);
+}
+
+static tri_status create_mlp(const tri_trainer_setup *s, const tri_place *place,
+                             tri_model **out)
+{
+    const tri_mlp_spec *m = &s->model->u.mlp;
+    tri_mlp_shape shape = {.inputs = m->inputs,
+                           .hidden = m->hidden,
+                           .layers = m->layers,
+                           .outputs = m->outputs};
+
+    return tri_mlp_create(&shape, place, s->seed, out);
+}
+
+static tri_status create_model(tri_trainer *t, const tri_trainer_setup *s)
+{
+    const tri_layout *l = &t->layout;
+    int m = tri_shard_micro_batches(l);
+    tri_place place = {.stage = t->at.pp,
+                       .stages = l->pp,
+                       .micro_batch = l->micro_batch,
+                       .slots = tri_schedule_slots(t->kind, l->pp, t->at.pp, m),
+                       .global_batch = l->global_batch,
+                       .products = &t->products};
+
+    if (s->model->kind == TRI_MODEL_MLP) {
+        t->ops = &tri_mlp_ops;
+        return create_mlp(s, &place, &t->model);
+    }
+    t->ops = &tri_gpt_ops;
+    return create_gpt(s, &place, &t->model);
+}
+
+static tri_status take(tri_region *region, const tri_tensors *table,
+                       const char *what, tri_real **out)
+{
+    void *p = NULL;
+
+    TRI_TRY(tri_region_alloc(region, (uint64_t)table->count * sizeof(tri_real),
+                             what, &p));
+    *out = p;
+    return TRI_OK;
+}
+
+/* The one place where a run's memory is laid out, dry or not. */
+static tri_status lay_out(tri_trainer *t, tri_region *region)
+{
+    const tri_tensors *table = t->ops->tensors(t->model);
+
+    TRI_TRY(take(region, table, "parameters", &t->params));
+    TRI_TRY(take(region, table, "gradients", &t->grads));
+    TRI_TRY(take(region, table, "optimizer state", &t->m));
+    TRI_TRY(take(region, table, "optimizer state", &t->v));
+    return t->ops->alloc(t->model, region);
+}
+
+static tri_status measure(tri_trainer *t, uint64_t *bytes)
+{
+    tri_region *dry = NULL;
+    tri_status st;
+
+    TRI_TRY(tri_region_create(UINT64_MAX / 8, 1, &dry));
+    st = lay_out(t, dry);
+    if (st == TRI_OK) {
+        *bytes = tri_region_high_water(dry);
+    }
+    tri_region_destroy(dry);
+    return st;
+}
+
+/* Everything of one rank that needs no other: checks, model, schedule. */
+static tri_status plan(tri_trainer *t, const tri_trainer_setup *s, int rank,
+                       int ranks)
+{
+    const tri_layout *l = &s->layout;
+
+    TRI_TRY(tri_shard_check(s->model, l, ranks));
+    t->layout = *l;
+    t->at = tri_shard_coord(l, rank);
+    t->kind = l->schedule == 0 ? TRI_SCHEDULE_GPIPE : TRI_SCHEDULE_1F1B;
+    t->optimizer = s->optimizer;
+    t->clip = s->clip;
+    tri_tp_products(&t->tensor, l->tp, t->at.tp, &t->products);
+    TRI_TRY(create_model(t, s));
+    t->table = t->ops->tensors(t->model);
+    return tri_pipeline_init(t->ops, t->model, t->kind, l->pp, t->at.pp,
+                             tri_shard_micro_batches(l), &t->pipeline);
+}
+
+static tri_status check_text(const tri_trainer_setup *s)
+{
+    if (s->model->kind == TRI_MODEL_GPT &&
+        s->text_bytes <= s->model->u.gpt.sequence) {
+        return TRI_FAIL(TRI_EDATA,
+                        "the text has %lld bytes, fewer than one sequence "
+                        "and the byte after it (%d)",
+                        (long long)s->text_bytes, s->model->u.gpt.sequence + 1);
+    }
+    return TRI_OK;
+}
+
+static tri_status take_memory(tri_trainer *t, uint64_t quota)
+{
+    uint64_t need = 0;
+
+    TRI_TRY(measure(t, &need));
+    if (quota && need > quota) {
+        return TRI_FAIL(TRI_EOOM,
+                        "the layout needs %.1f MiB on a rank, over the quota "
+                        "of %.1f MiB",
+                        (double)need / 1048576, (double)quota / 1048576);
+    }
+    TRI_TRY(tri_region_create(need, 0, &t->region));
+    TRI_TRY(lay_out(t, t->region));
+    t->ops->bind(t->model, t->params, t->grads);
+    return TRI_OK;
+}
+
+static void drop_local(tri_trainer *t)
+{
+    if (t->pipeline.requests) {
+        tri_pipeline_fini(&t->pipeline);
+    }
+    if (t->model) {
+        t->ops->destroy(t->model);
+    }
+    tri_region_destroy(t->region);
+    free(t);
+    n_alive--;
+}
+
+static tri_trainer *blank(void)
+{
+    tri_trainer *t = calloc(1, sizeof *t);
+
+    if (t) {
+        n_alive++;
+    } else {
+        (void)TRI_FAIL(TRI_ENOMEM, "no memory for a trainer");
+    }
+    return t;
+}
+
+tri_status tri_trainer_predict(const tri_trainer_setup *setup, int rank,
+                               uint64_t *bytes)
+{
+    tri_trainer *t = blank();
+    tri_status st;
+
+    if (!t) {
+        return TRI_ENOMEM;
+    }
+    st = plan(t, setup, rank, tri_shard_ranks(&setup->layout));
+    if (st == TRI_OK) {
+        st = measure(t, bytes);
+    }
+    drop_local(t);
+    return st;
+}
+
+/* ---- the group ----------------------------------------------------------- */
+
+static tri_status build_local(tri_trainer *t, const tri_trainer_setup *s,
+                              MPI_Comm group)
+{
+    int rank, ranks;
+
+    MPI_Comm_rank(group, &rank);
+    MPI_Comm_size(group, &ranks);
+    TRI_TRY(plan(t, s, rank, ranks));
+    TRI_TRY(check_text(s));
+    TRI_TRY(take_memory(t, s->quota_bytes));
+    tri_gemm_one_thread();
+    tri_tensors_init(t->table, s->seed, t->params);
+    return TRI_OK;
+}
+
+static tri_status join(tri_trainer *t, MPI_Comm group)
+{
+    uint64_t piece =
+            t->layout.bucket_bytes ? t->layout.bucket_bytes : (uint64_t)4 << 20;
+
+    tri_status st;
+
+    TRI_TRY(tri_mesh_open(group, &t->layout, &t->mesh));
+    tri_coll_init(&t->tensor, t->mesh.tp, piece);
+    tri_coll_init(&t->data, t->mesh.dp, piece);
+    tri_coll_init(&t->tied, t->mesh.tied, piece);
+    t->pipeline.comm = t->mesh.pp;
+    st = tri_step_open(t);
+    if (st != TRI_OK) {
+        tri_mesh_close(&t->mesh);
+    }
+    return st;
+}
+
+tri_status tri_trainer_create(const tri_trainer_setup *setup, MPI_Comm group,
+                              tri_trainer **out)
+{
+    tri_trainer *t = blank();
+    tri_status st = t ? build_local(t, setup, group) : TRI_ENOMEM;
+
+    st = tri_coll_agree(group, st);
+    if (st != TRI_OK) {
+        goto drop;
+    }
+    TRI_TRY_GOTO(st, join(t, group), drop);
+    *out = t;
+    return TRI_OK;
+drop:
+    if (t) {
+        drop_local(t);
+    }
+    return st;
+}
+
+void tri_trainer_destroy(tri_trainer *t)
+{
+    if (!t) {
+        return;
+    }
+    tri_step_close(t);
+    tri_mesh_close(&t->mesh);
+    drop_local(t);
+}
+
+void tri_trainer_complain(tri_trainer *t, tri_status st)
+{
+    t->complaint = st;
+}
+
+const tri_tensors *tri_trainer_tensors(const tri_trainer *t)
+{
+    return t->table;
+}
+
+const tri_mesh *tri_trainer_mesh(const tri_trainer *t)
+{
+    return &t->mesh;
+}
+
+tri_real *tri_trainer_params(tri_trainer *t)
+{
+    return t->params;
+}
+
+const tri_real *tri_trainer_grads(const tri_trainer *t)
+{
+    return t->grads;
+}
+
+uint64_t tri_trainer_high_water(const tri_trainer *t)
+{
+    return tri_region_high_water(t->region);
+}
+
+double tri_trainer_norm(const tri_trainer *t)
+{
+    return t->norm;
+}
+
+int tri_trainers_alive(void)
+{
+    return n_alive;
+}

@@ -1,0 +1,71 @@
+/*
+ * The trainer: one model in one layout on the ranks of a group, stepped.
+ *
+ * A step runs the pipeline over the micro-batches, reduces gradients, agrees
+ * with one small reduction (loss, norm, status, the leader's word) and only
+ * then updates the parameters, so all ranks leave at the same boundary.
+ * All memory is one region of exactly the predicted size; after create
+ * nothing is allocated.
+ *
+ * It reads no file and no study: text and numbers are given.
+ */
+#ifndef TRI_MPI_WORKERS_TRAINER_H
+#define TRI_MPI_WORKERS_TRAINER_H
+
+#include "models/optim/optim.h"
+#include "mpi_workers/mesh.h"
+#include "mpi_workers/trial_kind.h"
+#include "trireme/model.h"
+
+typedef struct tri_trainer tri_trainer;
+
+typedef struct tri_trainer_setup {
+    const tri_model_spec *model; /* gpt or mlp; borrowed until create ends */
+    tri_layout layout;
+    uint64_t seed;
+    tri_adamw optimizer;
+    double clip;               /* norm; <= 0: none */
+    const unsigned char *text; /* gpt; borrowed until destroy */
+    int64_t text_bytes;
+    uint64_t quota_bytes; /* a rank; 0: no limit */
+} tri_trainer_setup;
+
+/*
+ * Bytes that rank `rank` of the layout will have in use, by a dry run of the
+ * code that lays memory out.  Not collective.  [out] `bytes`.
+ * TRI_EINFEASIBLE, TRI_ENOMEM.
+ */
+tri_status tri_trainer_predict(const tri_trainer_setup *setup, int rank,
+                               uint64_t *bytes);
+/*
+ * Collective over `group` (borrowed until destroy), same status on every
+ * rank.  [out] `out`: owned.  TRI_EINFEASIBLE with the rule, TRI_EOOM over
+ * quota, TRI_EDATA without enough text, TRI_ENOMEM, TRI_ECOMM.
+ */
+tri_status tri_trainer_create(const tri_trainer_setup *setup, MPI_Comm group,
+                              tri_trainer **out);
+/*
+ * Collective.  One optimizer step; `word` is read on rank 0 and comes out on
+ * all.  TRI_ENAN where loss or gradient is not finite (nothing is updated),
+ * or the status of a rank in trouble, the same on every rank.
+ */
+tri_status tri_trainer_step(tri_trainer *t, int word, tri_step *out);
+/* A local error of this rank: the next step reports it on all.  The sentence
+ * is the thread's last error at the time of that step. */
+void tri_trainer_complain(tri_trainer *t, tri_status st);
+/* Collective; NULL is allowed. */
+void tri_trainer_destroy(tri_trainer *t);
+
+/* Views for tests and, later, checkpoints.  Borrowed until destroy; grads are
+ * those of the last step, reduced, before clipping. */
+const tri_tensors *tri_trainer_tensors(const tri_trainer *t);
+const tri_mesh *tri_trainer_mesh(const tri_trainer *t);
+tri_real *tri_trainer_params(tri_trainer *t);
+const tri_real *tri_trainer_grads(const tri_trainer *t);
+uint64_t tri_trainer_high_water(const tri_trainer *t);
+/* Global norm of the gradient of the last step, before clipping. */
+double tri_trainer_norm(const tri_trainer *t);
+/* Trainers alive in this process, for leak tests. */
+int tri_trainers_alive(void);
+
+#endif

@@ -1,0 +1,39 @@
+/*
+ * The inside of a trainer, shared by trainer.c (building) and step.c.
+ */
+#ifndef TRI_MPI_WORKERS_TRAINER_INSIDE_H
+#define TRI_MPI_WORKERS_TRAINER_INSIDE_H
+
+#include "mpi_workers/coll.h"
+#include "mpi_workers/dp.h"
+#include "mpi_workers/pp.h"
+#include "mpi_workers/tp.h"
+#include "mpi_workers/trainer.h"
+
+struct tri_trainer {
+    tri_layout layout;
+    tri_coord at;
+    tri_schedule_kind kind;
+    tri_adamw optimizer;
+    double clip;
+    tri_mesh mesh;
+    tri_coll tensor, data, tied; /* axes */
+    tri_products products;
+    const tri_model_ops *ops;
+    tri_model *model;
+    const tri_tensors *table; /* of the model */
+    tri_pipeline pipeline;
+    tri_region *region;
+    tri_real *params, *grads, *m, *v; /* flat arrays */
+    int64_t steps;                    /* done */
+    double norm;
+    tri_status complaint;
+    MPI_Datatype share_type;
+    MPI_Op share_op;
+};
+
+/* The type and operation of the step's one small reduction.  TRI_ECOMM. */
+tri_status tri_step_open(tri_trainer *t);
+void tri_step_close(tri_trainer *t);
+
+#endif

@@ -1,0 +1,36 @@
+/*
+ * Waiting for a request by test and yield.
+ */
+#include "mpi_workers/wait.h"
+
+#include <sched.h>
+#include <time.h>
+
+double tri_wait_now(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+tri_status tri_wait_until(MPI_Request *request, double deadline_s)
+{
+    int done = *request == MPI_REQUEST_NULL;
+    unsigned looks = 0;
+
+    while (!done) {
+        if (MPI_Test(request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS) {
+            return TRI_FAIL(TRI_ECOMM, "a message of the group failed");
+        }
+        if (done) {
+            break;
+        }
+        sched_yield();
+        if (++looks % 64 == 0 && tri_wait_now() > deadline_s) {
+            return TRI_FAIL(TRI_ETIMEOUT,
+                            "a message of the group did not come in time");
+        }
+    }
+    return TRI_OK;
+}
