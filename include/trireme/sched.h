@@ -69,8 +69,10 @@ TRI_API int tri_sched_n_rungs(const tri_sched *s);
  */
 TRI_API void tri_sched_peek(tri_sched *s, int may_create, tri_job *out);
 /* Commit to `job` (as just peeked); `trial` is the number given to a new
- * configuration.  Its rung then counts one running. */
-TRI_API void tri_sched_take(tri_sched *s, const tri_job *job, int64_t trial);
+ * configuration (numbers grow from 0), or that of the promoted one.  Its rung
+ * then counts one running.  TRI_ENOMEM: nothing has changed. */
+TRI_API tri_status tri_sched_take(tri_sched *s, const tri_job *job,
+                                  int64_t trial);
 /* A run of `trial` at `rung` ended with a result.  TRI_ENOTFOUND if it is not
  * running there (ignored). */
 TRI_API tri_status tri_sched_result(tri_sched *s, int64_t trial, int rung,
