@@ -9,47 +9,64 @@
 #include "trireme/curve.h"
 
 typedef struct tri_sim_settings {
-    int workers;     /* ranks of the virtual pool */
+    int workers;     /* ranks of the virtual pool, 8 a host */
     double straggle; /* S: each run lasts x (1 + |N(0,S)|) */
-    double drop;     /* probability a virtual time unit that a run is lost */
+    double drop;     /* probability a virtual time unit that a run is lost;
+                      * its ranks live on, the loss has a witness */
     uint64_t seed;   /* of the cluster; the study's seed rules the search */
-    double cost_s;   /* seconds a unit of resource; 1 by default */
+    double cost_s;   /* seconds a unit of resource, 1 by default: for whoever
+                      * creates the source; tri_sim_run does not read it */
     double max_virtual_s; /* stop there; INFINITY: until the study ends */
-    /* Optional: called after each feed, for invariants, journals, histories. */
+    int reports;          /* whether each run reports once, at its end */
+    /* The study is broken off after so many events (-1: never) and opened
+     * again as the next epoch: `drain` in an orderly way, `crash` with no
+     * further word. */
+    int64_t drain_after, crash_after;
+    /* Optional: called after each feed, for invariants, journals, histories.
+     * What it returns other than TRI_OK ends the simulation. */
     tri_status (*each)(void *ctx, const tri_event *event,
                        const tri_commands *commands, tri_ctl *ctl);
     void *ctx;
 } tri_sim_settings;
 
-typedef struct tri_sim_point { /* one finished run */
-    int64_t evaluation;
+/* A run that measured: it finished, or failed for good as its configuration
+ * will always (infeasible, nan): then `objective` is NaN. */
+typedef struct tri_sim_point {
+    int64_t evaluation; /* from 1 */
     double virtual_s;
     int64_t trial;
     int rung;
-    double objective, best;
+    double objective; /* as the study compares it */
+    double best;      /* so far, this one included; NaN: none yet */
 } tri_sim_point;
 
 typedef struct tri_sim_result {
-    int64_t evaluations; /* runs finished */
-    int64_t distinct;    /* configurations measured */
-    double rank_seconds, virtual_s;
+    int64_t evaluations;            /* as in the history */
+    int64_t distinct;               /* configurations measured */
+    double rank_seconds, virtual_s; /* rank-seconds: ranks held by runs */
     double best;
-    int64_t best_trial;
-    double optimum; /* NaN if unknown */
+    int64_t best_trial; /* -1: none */
+    double optimum;     /* NaN if unknown */
     /* distinct configurations and rank-seconds until one within 1, 2, 5 % of
      * the optimum was measured; -1 / NaN if never */
     int64_t evaluations_to[3];
     double rank_seconds_to[3];
     int64_t n_events;
+    int64_t lost;           /* runs lost by `drop` */
+    int end_status;         /* of the study; -1: stopped at max_virtual_s */
     tri_sim_point *history; /* evaluations long, owned by the result */
     int64_t n_history;
 } tri_sim_result;
 
 TRI_API void tri_sim_defaults(tri_sim_settings *settings);
 /*
- * Run `study`'s text to its end.  `source` answers for the trials.  [out]
- * `out`: freed with tri_sim_result_fini; `ctl` (may be NULL): the controller
- * at the end, owned by the caller.
+ * Run `study`'s text to its end.  `source` answers for the trials (see
+ * tri_curve_create).  Durations: a run from a checkpoint, or going on in place
+ * with a learned objective, pays the increment; any other pays its resource in
+ * full.  [out] `out`: freed with tri_sim_result_fini; `ctl` (may be NULL): the
+ * controller at the end, owned by the caller.  TRI_EINVAL for settings that
+ * make no cluster, TRI_EINTERNAL where the controller waits for nothing, and
+ * what the controller or `each` return.
  */
 TRI_API tri_status tri_sim_run(const tri_study *study, const tri_curve *source,
                                const tri_sim_settings *settings,

@@ -1,0 +1,411 @@
+/*
+ * Runs on the virtual cluster: how long they last, what becomes of them, and
+ * what commands do to them.  Knows nothing of why the controller gave them.
+ */
+#include "src/sim/cluster.h"
+
+#include "trireme/num.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* A leader that hears no verdict releases its ranks after this. */
+#define VERDICT_WAIT_S 1.0
+
+typedef enum happening {
+    HAPPENS_FORMED,
+    HAPPENS_END, /* of a run's work, well or ill */
+    HAPPENS_LOSS,
+    HAPPENS_PAUSE,    /* the answer to release */
+    HAPPENS_INTERRUPT /* the answer to stop */
+} happening;
+
+/* ---- what goes in ---------------------------------------------------- */
+
+static tri_status carry_out(tri_cluster *m, const tri_commands *commands);
+
+tri_status tri_cluster_feed(tri_cluster *m, tri_event *event)
+{
+    tri_commands commands = {NULL, 0};
+
+    event->time_s = m->now_s;
+    TRI_TRY(tri_ctl_feed(m->ctl, event, &commands));
+    m->score.result.n_events++;
+    m->clocks = event->kind == TRI_EV_CLOCK ? m->clocks + 1 : 0;
+    if (m->set->each != NULL) {
+        TRI_TRY(m->set->each(m->set->ctx, event, &commands, m->ctl));
+    }
+    return carry_out(m, &commands);
+}
+
+static tri_ev_outcome blank_outcome(const tri_slot *s)
+{
+    return (tri_ev_outcome){.run = s->run,
+                            .attempt = s->attempt,
+                            .sentence = "",
+                            .lost_rank = -1,
+                            .steps_done = s->from,
+                            .objective = NAN,
+                            .lo = NAN,
+                            .hi = NAN,
+                            .loss = NAN,
+                            .tokens_per_s = NAN,
+                            .samples_per_s = NAN,
+                            .step_s = NAN,
+                            .peak_bytes = -1,
+                            .rss_bytes = -1,
+                            .checkpoint_s = NAN,
+                            .checkpoint_bytes = -1,
+                            .checkpoint = "",
+                            .checkpoint_step = -1,
+                            .stderr_tail = {"", 0}};
+}
+
+static void measure(const tri_study *study, double value, tri_ev_outcome *o)
+{
+    tri_measured m;
+
+    tri_curve_measured(study, value, &m);
+    o->objective = m.own;
+    o->loss = m.loss;
+    o->tokens_per_s = m.tokens_per_s;
+    o->samples_per_s = m.samples_per_s;
+    o->step_s = m.step_s;
+}
+
+static void note_checkpoint(const tri_slot *s, int64_t step, char *name,
+                            size_t bytes, tri_ev_outcome *o)
+{
+    if (s->save) {
+        snprintf(name, bytes, "t%lld.r%lld", (long long)s->trial,
+                 (long long)step);
+        o->checkpoint = name;
+        o->checkpoint_step = step;
+        o->checkpoint_s = 0;
+        o->checkpoint_bytes = 0;
+    }
+}
+
+/* ---- time ------------------------------------------------------------ */
+
+static tri_status happen(tri_cluster *m, double time_s, happening kind,
+                         int slot)
+{
+    tri_heap_entry e = {.time_s = time_s,
+                        .kind = kind,
+                        .slot = slot,
+                        .stamp = m->slots.list[slot].stamp};
+
+    return tri_heap_push(&m->heap, e);
+}
+
+/* Time until a run is dropped: geometric with `drop` a unit, on real time. */
+static double survival(const tri_cluster *m, uint64_t key)
+{
+    tri_rng rng = tri_rng_stream(m->set->seed, key, TRI_RNG_DROP);
+
+    if (!(m->set->drop > 0)) {
+        return INFINITY;
+    }
+    return tri_log(1 - tri_rng_unit(&rng)) / tri_log(1 - m->set->drop);
+}
+
+static double straggling(const tri_cluster *m, uint64_t key)
+{
+    tri_rng rng = tri_rng_stream(m->set->seed, key, TRI_RNG_STRAGGLE);
+
+    if (!(m->set->straggle > 0)) {
+        return 1;
+    }
+    return 1 + m->set->straggle * fabs(tri_rng_normal(&rng));
+}
+
+/* The slot's run begins to work. */
+static tri_status start(tri_cluster *m, int slot)
+{
+    tri_slot *s = &m->slots.list[slot];
+    uint64_t key = (uint64_t)s->run | (uint64_t)s->attempt << 48;
+    double lasts, survives;
+
+    tri_curve_at(m->source, s->config, s->run, s->from, s->to, &s->end);
+    lasts = s->end.duration_s * straggling(m, key);
+    survives = survival(m, key);
+    s->state = TRI_SLOT_RUNNING;
+    s->start_s = m->now_s;
+    if (survives < lasts) {
+        return happen(m, m->now_s + survives, HAPPENS_LOSS, slot);
+    }
+    return happen(m, m->now_s + lasts, HAPPENS_END, slot);
+}
+
+static void leave(tri_cluster *m, int slot)
+{
+    tri_slot *s = &m->slots.list[slot];
+
+    if (s->state != TRI_SLOT_FORMING) {
+        m->score.busy -= s->n_ranks;
+    }
+    tri_slots_give(&m->slots, slot);
+}
+
+/* ---- what happens to runs -------------------------------------------- */
+
+static tri_status report(tri_cluster *m, const tri_slot *s)
+{
+    tri_event e = {.kind = TRI_EV_REPORT};
+
+    e.u.report = (tri_ev_report){.run = s->run,
+                                 .attempt = s->attempt,
+                                 .step = s->to,
+                                 .step_s = NAN,
+                                 .loss = s->end.objective,
+                                 .bytes = -1};
+    return tri_cluster_feed(m, &e);
+}
+
+static tri_status formed(tri_cluster *m, int slot)
+{
+    const tri_slot *s = &m->slots.list[slot];
+    tri_event e = {.kind = TRI_EV_FORMED};
+
+    e.u.formed = (tri_ev_formed){s->run, s->attempt};
+    return tri_cluster_feed(m, &e);
+}
+
+static tri_reason failure_of(const tri_curve_point *end)
+{
+    if (end->final_failure) {
+        return TRI_REASON_INFEASIBLE;
+    }
+    return end->failed ? TRI_REASON_BAD_EXIT : TRI_REASON_NAN;
+}
+
+static tri_status fail_run(tri_cluster *m, int slot)
+{
+    const tri_slot *s = &m->slots.list[slot];
+    tri_event e = {.kind = TRI_EV_FAILED};
+
+    e.u.outcome = blank_outcome(s);
+    e.u.outcome.reason = failure_of(&s->end);
+    e.u.outcome.sentence = s->end.final_failure ? "the table's row failed"
+                           : s->end.failed      ? "an injected failure"
+                                                : "not a number";
+    if (s->end.final_failure || !s->end.failed) {
+        TRI_TRY(tri_score_add(&m->score, s->trial, s->rung, NAN));
+    }
+    leave(m, slot);
+    return tri_cluster_feed(m, &e);
+}
+
+static tri_status finish_run(tri_cluster *m, int slot)
+{
+    tri_slot *s = &m->slots.list[slot];
+    uint32_t stamp = s->stamp;
+    tri_event e = {.kind = TRI_EV_FINISHED};
+    tri_measured measured;
+
+    if (m->set->reports) {
+        TRI_TRY(report(m, s));
+    }
+    s = &m->slots.list[slot];
+    e.u.outcome = blank_outcome(s);
+    e.u.outcome.steps_done = s->to;
+    measure(m->study, s->end.objective, &e.u.outcome);
+    tri_curve_measured(m->study, s->end.objective, &measured);
+    TRI_TRY(tri_score_add(
+            &m->score, s->trial, s->rung,
+            tri_study_objective(m->study, &measured, s->n_ranks)));
+    s->state = TRI_SLOT_WAITING;
+    TRI_TRY(tri_cluster_feed(m, &e));
+    s = &m->slots.list[slot];
+    if (s->stamp == stamp && s->state == TRI_SLOT_WAITING) {
+        s->save = 0;
+        return happen(m, m->now_s + VERDICT_WAIT_S, HAPPENS_PAUSE, slot);
+    }
+    return TRI_OK;
+}
+
+static tri_status end_of_work(tri_cluster *m, int slot)
+{
+    const tri_curve_point *end = &m->slots.list[slot].end;
+
+    if (end->failed || isnan(end->objective)) {
+        return fail_run(m, slot);
+    }
+    return finish_run(m, slot);
+}
+
+static tri_status lose(tri_cluster *m, int slot)
+{
+    tri_event e = {.kind = TRI_EV_LOST};
+
+    e.u.outcome = blank_outcome(&m->slots.list[slot]);
+    e.u.outcome.reason = TRI_REASON_RANK_LOST;
+    e.u.outcome.sentence = "dropped by the virtual cluster";
+    e.u.outcome.witness = 1;
+    m->score.result.lost++;
+    leave(m, slot);
+    return tri_cluster_feed(m, &e);
+}
+
+static tri_status pause(tri_cluster *m, int slot)
+{
+    const tri_slot *s = &m->slots.list[slot];
+    tri_event e = {.kind = TRI_EV_PAUSED};
+    char name[64];
+
+    e.u.outcome = blank_outcome(s);
+    e.u.outcome.steps_done = s->to;
+    note_checkpoint(s, s->to, name, sizeof name, &e.u.outcome);
+    leave(m, slot);
+    return tri_cluster_feed(m, &e);
+}
+
+/* How far a run is that was stopped in the midst of it. */
+static int64_t reached(const tri_cluster *m, const tri_slot *s)
+{
+    double lasts = s->end.duration_s;
+    double share = lasts > 0 ? (m->now_s - s->start_s) / lasts : 0;
+    int64_t step = s->from + (int64_t)((double)(s->to - s->from) * share);
+
+    return step < s->to ? step : s->to - 1;
+}
+
+static tri_status interrupt(tri_cluster *m, int slot)
+{
+    const tri_slot *s = &m->slots.list[slot];
+    tri_event e = {.kind = TRI_EV_INTERRUPTED};
+    char name[64];
+
+    e.u.outcome = blank_outcome(s);
+    e.u.outcome.reason = TRI_REASON_DRAINED;
+    e.u.outcome.steps_done = reached(m, s);
+    note_checkpoint(s, e.u.outcome.steps_done, name, sizeof name, &e.u.outcome);
+    leave(m, slot);
+    return tri_cluster_feed(m, &e);
+}
+
+tri_status tri_cluster_fire(tri_cluster *m, const tri_heap_entry *e)
+{
+    if (m->slots.list[e->slot].stamp != e->stamp) {
+        return TRI_OK;
+    }
+    switch ((happening)e->kind) {
+    case HAPPENS_FORMED:
+        return formed(m, e->slot);
+    case HAPPENS_END:
+        return end_of_work(m, e->slot);
+    case HAPPENS_LOSS:
+        return lose(m, e->slot);
+    case HAPPENS_PAUSE:
+        return pause(m, e->slot);
+    case HAPPENS_INTERRUPT:
+        return interrupt(m, e->slot);
+    }
+    return TRI_OK;
+}
+
+/* ---- what comes out -------------------------------------------------- */
+
+static tri_status assign(tri_cluster *m, const tri_cmd_assign *c)
+{
+    int slot;
+    tri_slot *s;
+
+    TRI_TRY(tri_slots_take(&m->slots, c->run, &slot));
+    s = &m->slots.list[slot];
+    s->trial = c->trial;
+    s->rung = c->rung;
+    s->attempt = c->attempt;
+    s->n_ranks = c->n_ranks;
+    s->from = c->checkpoint[0] != '\0' ? c->checkpoint_step : 0;
+    s->to = c->resource;
+    s->save = c->save;
+    TRI_TRY(tri_space_parse(m->study->space, c->config, s->config));
+    return happen(m, m->now_s, HAPPENS_FORMED, slot);
+}
+
+static tri_status go(tri_cluster *m, const tri_cmd_go *c)
+{
+    int slot = tri_slots_find(&m->slots, c->run);
+
+    if (slot < 0 || m->slots.list[slot].state != TRI_SLOT_FORMING) {
+        return TRI_FAIL(TRI_EINTERNAL, "go for run %lld, which is not forming",
+                        (long long)c->run);
+    }
+    m->score.busy += m->slots.list[slot].n_ranks;
+    return start(m, slot);
+}
+
+static tri_status go_on(tri_cluster *m, int slot, const tri_cmd_verdict *c)
+{
+    tri_slot *s = &m->slots.list[slot];
+    tri_run_view view;
+
+    tri_ctl_run(m->ctl, c->next_run, &view);
+    s->from = m->study->objective.learned ? s->to : 0;
+    s->to = c->resource;
+    s->rung = c->next_rung;
+    s->attempt = view.attempt;
+    TRI_TRY(tri_slots_rename(&m->slots, slot, c->next_run));
+    return start(m, slot);
+}
+
+static tri_status verdict(tri_cluster *m, const tri_cmd_verdict *c)
+{
+    int slot = tri_slots_find(&m->slots, c->run);
+    tri_slot *s;
+
+    if (slot < 0) {
+        return TRI_OK; /* it ended before it heard */
+    }
+    s = &m->slots.list[slot];
+    s->stamp++;
+    if (c->verdict == TRI_VERDICT_CONTINUE) {
+        return go_on(m, slot, c);
+    }
+    s->save = c->save;
+    if (s->state == TRI_SLOT_FORMING) {
+        m->score.busy += s->n_ranks;
+    }
+    s->state = TRI_SLOT_LEAVING;
+    return happen(m, m->now_s,
+                  c->verdict == TRI_VERDICT_STOP ? HAPPENS_INTERRUPT
+                                                 : HAPPENS_PAUSE,
+                  slot);
+}
+
+static tri_status carry_out_one(tri_cluster *m, const tri_command *c)
+{
+    switch (c->kind) {
+    case TRI_CMD_ASSIGN:
+        return assign(m, &c->u.assign);
+    case TRI_CMD_GO:
+        return go(m, &c->u.go);
+    case TRI_CMD_VERDICT:
+        return verdict(m, &c->u.verdict);
+    case TRI_CMD_END:
+        m->ended = 1;
+        m->end_status = c->u.end.status;
+        m->resumable = c->u.end.resumable;
+        return TRI_OK;
+    default: /* checkpoints cost nothing; no rank is ever struck for good */
+        return TRI_OK;
+    }
+}
+
+static tri_status carry_out(tri_cluster *m, const tri_commands *commands)
+{
+    for (int i = 0; i < commands->n; i++) {
+        TRI_TRY(carry_out_one(m, &commands->list[i]));
+    }
+    return TRI_OK;
+}
+
+void tri_cluster_clear(tri_cluster *m)
+{
+    tri_slots_clear(&m->slots);
+    m->score.busy = 0;
+}

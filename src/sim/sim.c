@@ -1,0 +1,254 @@
+/*
+ * The driver of the controller on a virtual cluster: obtain the next event in
+ * virtual time, feed it, carry the commands out.  Knows nothing of how the
+ * controller decides; treats it as the MPI driver does, but for timeouts,
+ * which virtual time has none of.
+ */
+#include "trireme/sim.h"
+
+#include "src/sim/cluster.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define RANKS_A_HOST 8
+/* Clock events in a row at one time that mean a controller going in circles. */
+#define CLOCKS_MAX 1000
+#define MAX_FILES  8
+
+void tri_sim_defaults(tri_sim_settings *settings)
+{
+    *settings = (tri_sim_settings){.workers = 8,
+                                   .cost_s = 1,
+                                   .max_virtual_s = INFINITY,
+                                   .drain_after = -1,
+                                   .crash_after = -1};
+}
+
+static tri_status check_settings(const tri_sim_settings *s)
+{
+    if (s->workers < 1) {
+        return TRI_FAIL(TRI_EINVAL, "a simulation with %d workers: at least 1",
+                        s->workers);
+    }
+    if (!(s->straggle >= 0) || isinf(s->straggle)) {
+        return TRI_FAIL(TRI_EINVAL, "straggle is %g: a number from 0 on",
+                        s->straggle);
+    }
+    if (!(s->drop >= 0 && s->drop < 1)) {
+        return TRI_FAIL(TRI_EINVAL,
+                        "drop is %g: a probability from 0 to below 1", s->drop);
+    }
+    return TRI_OK;
+}
+
+/* ---- what goes in ---------------------------------------------------- */
+
+static tri_status feed_clock(tri_cluster *m)
+{
+    tri_event e = {.kind = TRI_EV_CLOCK};
+
+    return tri_cluster_feed(m, &e);
+}
+
+static int attach(const tri_cluster *m, tri_attachment *list)
+{
+    int n = tri_study_n_files(m->study);
+
+    assert(n <= MAX_FILES);
+    for (int i = 0; i < n; i++) {
+        size_t bytes;
+
+        list[i].text.data = tri_study_file(m->study, i, &list[i].path, &bytes);
+        list[i].text.bytes = bytes;
+    }
+    return n;
+}
+
+static tri_status feed_open(tri_cluster *m)
+{
+    tri_attachment files[MAX_FILES];
+    tri_event e = {.kind = TRI_EV_OPEN};
+    tri_ev_open *o = &e.u.open;
+
+    o->study_text.data = m->study->text;
+    o->study_text.bytes = strlen(m->study->text);
+    o->study_path = m->study->path;
+    o->attachments = files;
+    o->n_attachments = attach(m, files);
+    o->seed = m->study->seed;
+    o->build = "sim";
+    o->epoch = ++m->epoch;
+    o->max_time_s = o->deadline_s = NAN;
+    o->deadline_source = o->pml = o->command_line = "";
+    o->level = "virtual";
+    o->machine_class = "virtual";
+    o->no_timeouts = 1;
+    return tri_cluster_feed(m, &e);
+}
+
+static tri_status feed_pool(tri_cluster *m)
+{
+    for (int rank = 1; rank <= m->set->workers; rank++) {
+        tri_event e = {.kind = TRI_EV_POOL};
+        char host[32];
+
+        snprintf(host, sizeof host, "v%04d", (rank - 1) / RANKS_A_HOST);
+        e.u.pool = (tri_ev_pool){.rank = rank,
+                                 .state = TRI_RANK_UP,
+                                 .host = host,
+                                 .cores = RANKS_A_HOST,
+                                 .device = ""};
+        TRI_TRY(tri_cluster_feed(m, &e));
+    }
+    return feed_clock(m);
+}
+
+/* ---- the loop -------------------------------------------------------- */
+
+static void advance(tri_cluster *m, double time_s)
+{
+    assert(time_s >= m->now_s);
+    m->now_s = time_s;
+    tri_score_advance(&m->score, time_s);
+}
+
+static tri_status open_study(tri_cluster *m)
+{
+    m->ended = 0;
+    m->reopen = 0;
+    TRI_TRY(feed_open(m));
+    return feed_pool(m);
+}
+
+static tri_status drain(tri_cluster *m)
+{
+    tri_event e = {.kind = TRI_EV_DRAIN};
+
+    e.u.drain.why = TRI_DRAIN_NOW;
+    m->reopen = 1;
+    return tri_cluster_feed(m, &e);
+}
+
+/* Break the study off where the settings say so. */
+static tri_status break_off(tri_cluster *m)
+{
+    int64_t n = m->score.result.n_events;
+
+    if (m->epoch == 1 && m->set->crash_after >= 0 && n >= m->set->crash_after) {
+        tri_cluster_clear(m);
+        return open_study(m);
+    }
+    if (m->set->drain_after >= 0 && n >= m->set->drain_after) {
+        return drain(m);
+    }
+    return TRI_OK;
+}
+
+static double next_time(const tri_cluster *m, int *clock)
+{
+    const tri_heap_entry *top = tri_heap_top(&m->heap);
+    double due = tri_ctl_next_deadline(m->ctl);
+    double next = top != NULL ? top->time_s : INFINITY;
+
+    *clock = due < next;
+    if (*clock) {
+        next = due > m->now_s ? due : m->now_s;
+    }
+    return next;
+}
+
+static tri_status check_progress(const tri_cluster *m, double next)
+{
+    if (isinf(next)) {
+        return TRI_FAIL(TRI_EINTERNAL,
+                        "at %g s the controller neither ends nor waits for "
+                        "anything",
+                        m->now_s);
+    }
+    if (m->clocks > CLOCKS_MAX) {
+        return TRI_FAIL(TRI_EINTERNAL,
+                        "at %g s the controller asks for the clock for ever",
+                        m->now_s);
+    }
+    return TRI_OK;
+}
+
+/* Obtain the next event and feed it; *stopped where time is up. */
+static tri_status step(tri_cluster *m, int *stopped)
+{
+    int clock;
+    double next = next_time(m, &clock);
+    tri_heap_entry e;
+
+    if (next > m->set->max_virtual_s) {
+        advance(m, m->set->max_virtual_s);
+        *stopped = 1;
+        return TRI_OK;
+    }
+    TRI_TRY(check_progress(m, next));
+    advance(m, next);
+    if (clock) {
+        return feed_clock(m);
+    }
+    e = tri_heap_pop(&m->heap);
+    return tri_cluster_fire(m, &e);
+}
+
+static tri_status run(tri_cluster *m)
+{
+    int stopped = 0;
+
+    TRI_TRY(open_study(m));
+    while (!stopped) {
+        TRI_TRY(break_off(m));
+        if (m->ended && m->reopen && m->resumable) {
+            tri_cluster_clear(m);
+            TRI_TRY(open_study(m));
+        } else if (m->ended) {
+            break;
+        } else {
+            TRI_TRY(step(m, &stopped));
+        }
+    }
+    m->score.result.end_status = m->ended ? m->end_status : -1;
+    return TRI_OK;
+}
+
+tri_status tri_sim_run(const tri_study *study, const tri_curve *source,
+                       const tri_sim_settings *settings, tri_sim_result *out,
+                       tri_ctl **ctl)
+{
+    tri_cluster m = {.study = study, .source = source, .set = settings};
+    tri_status st;
+
+    TRI_TRY(check_settings(settings));
+    tri_heap_init(&m.heap);
+    tri_slots_init(&m.slots, tri_space_n_params(study->space));
+    tri_score_init(&m.score, study->objective.maximize,
+                   tri_curve_optimum(source));
+    TRI_TRY_GOTO(st, tri_ctl_create(&m.ctl), fini);
+    TRI_TRY_GOTO(st, run(&m), destroy);
+    tri_score_take(&m.score, out);
+    if (ctl != NULL) {
+        *ctl = m.ctl;
+        m.ctl = NULL;
+    }
+destroy:
+    tri_ctl_destroy(m.ctl);
+fini:
+    tri_score_fini(&m.score);
+    tri_slots_fini(&m.slots);
+    tri_heap_fini(&m.heap);
+    return st;
+}
+
+void tri_sim_result_fini(tri_sim_result *result)
+{
+    free(result->history);
+    result->history = NULL;
+    result->n_history = 0;
+}
