@@ -1,5 +1,5 @@
 #!/bin/bash
-# layers.sh must find what it is there to find: plants one offence at a time
+# Checks that layers.sh finds what it is there to find: plants one offence at a time
 # in a small tree of its own and expects it to be named.
 #
 #   layers_selftest.sh CC
