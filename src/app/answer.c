@@ -1,0 +1,298 @@
+/*
+ * The answer of a study, as JSON and for people: the best configurations, the
+ * finals against the baseline, the failures by class.  Shared by tune and
+ * best; reads a controller and nothing else.
+ */
+#include "src/app/app.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_TOP      1000
+#define CONFIG_BYTES 1024
+
+char *tri_app_config_text(const tri_ctl *ctl, int64_t trial, char *buf,
+                          size_t bytes)
+{
+    tri_trial_view v;
+
+    tri_ctl_trial(ctl, trial, &v);
+    tri_space_print(tri_ctl_study(ctl)->space, v.config, buf, bytes);
+    return buf;
+}
+
+/* ---- JSON ------------------------------------------------------------ */
+
+static json_t *standing_json(const tri_ctl *ctl, const tri_standing *s)
+{
+    const tri_study *study = tri_ctl_study(ctl);
+    tri_trial_view v;
+    json_t *o;
+
+    if (s->trial < 0) {
+        return json_null();
+    }
+    tri_ctl_trial(ctl, s->trial, &v);
+    o = json_object();
+    json_object_set_new(o, "trial", json_integer(s->trial));
+    json_object_set_new(o, "configuration",
+                        tri_app_json_config(study->space, v.config));
+    json_object_set_new(o, "objective", tri_app_json_real(s->objective));
+    json_object_set_new(o, "lo", tri_app_json_real(s->lo));
+    json_object_set_new(o, "hi", tri_app_json_real(s->hi));
+    json_object_set_new(o, "ranks", json_integer(s->ranks));
+    json_object_set_new(o, "repeats", json_integer(s->repeats));
+    json_object_set_new(o, "origin", tri_app_json_text(v.origin));
+    json_object_set_new(o, "rung", json_integer(v.top_rung));
+    if (s->ranks > 0 && (study->objective.metric == TRI_METRIC_TOKENS_PER_S ||
+                         study->objective.metric == TRI_METRIC_SAMPLES_PER_S)) {
+        double per_rank = study->objective.per_rank ? s->objective
+                                                    : s->objective / s->ranks;
+
+        json_object_set_new(o, "per_rank", tri_app_json_real(per_rank));
+        json_object_set_new(o, "total", tri_app_json_real(per_rank * s->ranks));
+    }
+    return o;
+}
+
+static json_t *top_json(const tri_ctl *ctl, int top)
+{
+    tri_standing *list;
+    json_t *a = json_array();
+    int n;
+
+    top = top > MAX_TOP ? MAX_TOP : top;
+    list = calloc((size_t)top + 1, sizeof *list);
+    n = list ? tri_ctl_top(ctl, list, top) : 0;
+    for (int i = 0; i < n; i++) {
+        json_array_append_new(a, standing_json(ctl, &list[i]));
+    }
+    free(list);
+    return a;
+}
+
+json_t *tri_app_answer_json(const tri_ctl *ctl, int top)
+{
+    json_t *o = json_object();
+    json_t *speedup = json_null();
+    tri_answer a;
+
+    tri_ctl_answer(ctl, &a);
+    json_object_set_new(o, "winner", standing_json(ctl, &a.winner));
+    json_object_set_new(o, "baseline",
+                        a.finals ? standing_json(ctl, &a.baseline)
+                                 : json_null());
+    if (a.finals && a.baseline.trial >= 0) {
+        speedup = json_object();
+        json_object_set_new(speedup, "value", tri_app_json_real(a.speedup));
+        json_object_set_new(speedup, "lo", tri_app_json_real(a.lo));
+        json_object_set_new(speedup, "hi", tri_app_json_real(a.hi));
+        json_object_set_new(speedup, "significant",
+                            json_boolean(a.significant));
+    }
+    json_object_set_new(o, "speedup", speedup);
+    json_object_set_new(o, "top", top_json(ctl, top));
+    json_object_set_new(o, "objective",
+                        json_string(tri_ctl_study(ctl)->objective.name));
+    json_object_set_new(o, "finals", json_boolean(a.finals));
+    return o;
+}
+
+json_t *tri_app_failures_json(const tri_progress *p)
+{
+    json_t *o = json_object();
+
+    for (int r = 1; r < TRI_REASON_COUNT; r++) {
+        if (p->failures[r] > 0) {
+            json_object_set_new(o, tri_reason_name((tri_reason)r),
+                                json_integer(p->failures[r]));
+        }
+    }
+    return o;
+}
+
+/* ---- for people ------------------------------------------------------ */
+
+static void print_top(const tri_ctl *ctl, int top, FILE *out)
+{
+    const tri_study *study = tri_ctl_study(ctl);
+    tri_app_table *t = tri_app_table_create("rrlrrl");
+    tri_standing *list;
+    char buf[CONFIG_BYTES];
+    int n;
+
+    top = top > MAX_TOP ? MAX_TOP : top;
+    list = calloc((size_t)top + 1, sizeof *list);
+    if (!t || !list) {
+        free(list);
+        tri_app_table_destroy(t);
+        return;
+    }
+    n = tri_ctl_top(ctl, list, top);
+    tri_app_table_cell(t, "trial");
+    tri_app_table_cell(t, tri_app_objective_unit(study));
+    tri_app_table_cell(t, "95 %");
+    tri_app_table_cell(t, "runs");
+    tri_app_table_cell(t, "ranks");
+    tri_app_table_cell(t, "configuration");
+    for (int i = 0; i < n; i++) {
+        tri_app_table_int(t, list[i].trial);
+        tri_app_table_number(t, list[i].objective);
+        tri_app_table_cell(
+                t, tri_app_interval(list[i].lo, list[i].hi, buf, sizeof buf));
+        tri_app_table_int(t, list[i].repeats);
+        tri_app_table_int(t, list[i].ranks);
+        tri_app_table_cell(
+                t, tri_app_config_text(ctl, list[i].trial, buf, sizeof buf));
+    }
+    if (n > 0) {
+        tri_app_table_print(t, out);
+    } else {
+        fputs("no configuration has been measured\n", out);
+    }
+    free(list);
+    tri_app_table_destroy(t);
+}
+
+static void print_standing(const tri_ctl *ctl, const char *who,
+                           const tri_standing *s, FILE *out)
+{
+    char config[CONFIG_BYTES];
+    char value[32];
+    char interval[80];
+
+    fprintf(out, "%-9s trial %" PRId64 ": %s %s %s on %d rank%s, %s\n", who,
+            s->trial, tri_app_number(s->objective, value, sizeof value),
+            tri_app_objective_unit(tri_ctl_study(ctl)),
+            tri_app_interval(s->lo, s->hi, interval, sizeof interval), s->ranks,
+            s->ranks == 1 ? "" : "s",
+            tri_app_config_text(ctl, s->trial, config, sizeof config));
+}
+
+static void print_verdict(const tri_answer *a, FILE *out)
+{
+    char interval[80];
+
+    if (a->baseline.trial < 0) {
+        fputs("verdict   no baseline to compare with\n", out);
+    } else if (a->significant) {
+        fprintf(out, "verdict   %.3f times the baseline %s (95 %%)\n",
+                a->speedup,
+                tri_app_interval(a->lo, a->hi, interval, sizeof interval));
+    } else {
+        fprintf(out,
+                "verdict   no significant difference: the baseline stands "
+                "(%.3f times %s)\n",
+                a->speedup,
+                tri_app_interval(a->lo, a->hi, interval, sizeof interval));
+    }
+}
+
+void tri_app_answer_print(const tri_ctl *ctl, int top, FILE *out)
+{
+    tri_answer a;
+
+    print_top(ctl, top, out);
+    tri_ctl_answer(ctl, &a);
+    if (a.winner.trial < 0) {
+        return;
+    }
+    if (!a.finals) {
+        fputs("\nno finals: results of the search, not re-measured\n", out);
+        print_standing(ctl, "best", &a.winner, out);
+        return;
+    }
+    fputs("\nfinals\n", out);
+    print_standing(ctl, "winner", &a.winner, out);
+    if (a.baseline.trial >= 0) {
+        print_standing(ctl, "baseline", &a.baseline, out);
+    }
+    print_verdict(&a, out);
+}
+
+/* ---- failures -------------------------------------------------------- */
+
+#define MAX_SENTENCES   64
+#define SHOWN_SENTENCES 3
+
+typedef struct cause {
+    tri_reason reason;
+    char sentence[160];
+    int64_t n;
+} cause;
+
+typedef struct causes {
+    cause list[MAX_SENTENCES];
+    int n;
+} causes;
+
+static void count_cause(causes *c, const tri_run_view *run)
+{
+    const char *sentence = run->outcome.sentence ? run->outcome.sentence : "";
+    cause *free_one = NULL;
+
+    for (int i = 0; i < c->n; i++) {
+        if (c->list[i].reason == run->reason &&
+            strncmp(c->list[i].sentence, sentence,
+                    sizeof c->list[i].sentence - 1) == 0) {
+            c->list[i].n++;
+            return;
+        }
+    }
+    if (c->n < MAX_SENTENCES) {
+        free_one = &c->list[c->n++];
+        free_one->reason = run->reason;
+        free_one->n = 1;
+        snprintf(free_one->sentence, sizeof free_one->sentence, "%s", sentence);
+    }
+}
+
+static int by_count(const void *a, const void *b)
+{
+    const cause *x = a;
+    const cause *y = b;
+
+    return (x->n < y->n) - (x->n > y->n);
+}
+
+static void print_causes(const causes *c, tri_reason reason, FILE *out)
+{
+    int shown = 0;
+
+    for (int i = 0; i < c->n && shown < SHOWN_SENTENCES; i++) {
+        if (c->list[i].reason == reason && c->list[i].sentence[0]) {
+            fprintf(out, "    %" PRId64 " x %s\n", c->list[i].n,
+                    c->list[i].sentence);
+            shown++;
+        }
+    }
+}
+
+void tri_app_failures_print(const tri_ctl *ctl, FILE *out)
+{
+    causes c = {.n = 0};
+    tri_progress p;
+    int any = 0;
+
+    tri_ctl_progress(ctl, &p);
+    for (int64_t i = 0; i < tri_ctl_n_runs(ctl); i++) {
+        tri_run_view run;
+
+        tri_ctl_run(ctl, i, &run);
+        if (run.state == TRI_RUN_ENDED && run.reason != TRI_REASON_NONE) {
+            count_cause(&c, &run);
+        }
+    }
+    qsort(c.list, (size_t)c.n, sizeof *c.list, by_count);
+    for (int r = 1; r < TRI_REASON_COUNT; r++) {
+        if (p.failures[r] == 0) {
+            continue;
+        }
+        fprintf(out, "%s  %s %" PRId64 "\n", any ? "" : "\nfailures\n",
+                tri_reason_name((tri_reason)r), p.failures[r]);
+        print_causes(&c, (tri_reason)r, out);
+        any = 1;
+    }
+}

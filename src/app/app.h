@@ -1,0 +1,161 @@
+/*
+ * What the subcommands of the program share: options that all of them have,
+ * errors and exit statuses, the log, files, JSON and plain text.  Private to
+ * src/app.  The one module that may end the process, print, and read files by
+ * stdio; it decides nothing about studies.
+ */
+#ifndef TRI_APP_APP_H
+#define TRI_APP_APP_H
+
+#include "trireme/ctl.h"
+#include "trireme/log.h"
+#include "trireme/study.h"
+
+#include <jansson.h>
+
+#include <argp.h>
+#include <stdio.h>
+
+/* Exit statuses (DESIGN section 11). */
+enum {
+    TRI_EXIT_DONE = 0,
+    TRI_EXIT_USAGE = 1,
+    TRI_EXIT_INFEASIBLE = 2,
+    TRI_EXIT_INTERRUPTED = 3,
+    TRI_EXIT_FAULT = 4
+};
+
+/* ---- subcommands ----------------------------------------------------- */
+
+/* Each gets the arguments after the program's name (argv[0] is the command)
+ * and returns the exit status. */
+typedef int (*tri_app_fn)(int argc, char **argv);
+
+int tri_app_tune(int argc, char **argv);
+int tri_app_check(int argc, char **argv);
+int tri_app_train(int argc, char **argv);
+int tri_app_sim(int argc, char **argv);
+int tri_app_replay(int argc, char **argv);
+int tri_app_status(int argc, char **argv);
+int tri_app_best(int argc, char **argv);
+int tri_app_export(int argc, char **argv);
+int tri_app_recover(int argc, char **argv);
+
+/* ---- options --------------------------------------------------------- */
+
+/* Options of every command.  The first member of each command's own struct,
+ * so that the shared parser finds it. */
+typedef struct tri_app_common {
+    int json, quiet, verbose, help;
+    const char *file; /* the one positional argument, NULL if missing */
+} tri_app_common;
+
+/* Parse `argv` by `argp`, whose input is `common` or a struct that begins
+ * with it, and set up the log and the style of errors.  Returns -1 to go on,
+ * or the exit status: help was printed (0), or the usage is wrong (1, said).
+ * `needs` names the positional argument for the sentence. */
+int tri_app_parse(const struct argp *argp, int argc, char **argv,
+                  tri_app_common *common, const char *needs);
+/* A child for a command's argp: the common options. */
+extern const struct argp_child tri_app_common_child[];
+/* For parsers: take positional arguments and pass on the rest. */
+error_t tri_app_parse_other(int key, char *arg, struct argp_state *state);
+/* Numbers for options: EINVAL with a sentence set where `text` is none. */
+error_t tri_app_int(const char *option, const char *text, int64_t lo,
+                    int64_t hi, int64_t *out);
+error_t tri_app_u64(const char *option, const char *text, uint64_t *out);
+error_t tri_app_real(const char *option, const char *text, double lo, double hi,
+                     double *out);
+/* A duration with a unit, or plain seconds. */
+error_t tri_app_seconds(const char *option, const char *text, double *out);
+
+/* ---- errors, log ----------------------------------------------------- */
+
+/* What a status is to the shell. */
+int tri_app_exit_of(tri_status st);
+/* Print the thread's last error (one line on standard error, or an object on
+ * standard output with --json) and return the exit status for it. */
+int tri_app_fail(void);
+/* Style of errors: JSON or not; silent on ranks other than 0. */
+void tri_app_errors(int json, int silent);
+/* The last error as {error, file, line, column, code}.  Owned. */
+json_t *tri_app_error_json(void);
+
+/* Install the log on standard error. */
+void tri_app_log_setup(int quiet, int verbose, int rank);
+/* Text written before each log line while a live line stands there. */
+void tri_app_log_clear(const char *text);
+/* The rank that the launcher gave this process, before MPI_Init; 0 if there
+ * is no launcher. */
+int tri_app_launch_rank(void);
+
+/* ---- files ----------------------------------------------------------- */
+
+/* A tri_read_fn by stdio. */
+tri_status tri_app_read(void *ctx, const char *path, char **data,
+                        size_t *bytes);
+/* Read and parse the study at `path`.  [out] owned. */
+tri_status tri_app_study(const char *path, tri_study **out);
+/* TRI_EEMPTY naming the tightest rule where the valid set is empty. */
+tri_status tri_app_study_not_empty(const tri_study *study);
+/* TRI_EDATA where the data file that the study names cannot be read or is
+ * shorter than one sequence. */
+tri_status tri_app_study_data(const tri_study *study);
+/* Fold the record at `path` into a controller.  [out] owned. */
+tri_status tri_app_fold(const char *path, tri_ctl **ctl);
+
+/* ---- JSON ------------------------------------------------------------ */
+
+/* A number; NaN and infinities are null. */
+json_t *tri_app_json_real(double v);
+/* Text that may be NULL, or not UTF-8 (then repaired). */
+json_t *tri_app_json_text(const char *text);
+json_t *tri_app_json_value(tri_value v);
+/* {"dp": 2, ...}: active parameters, constants included. */
+json_t *tri_app_json_config(const tri_space *space, const tri_config *c);
+/* One line on standard output; takes `object`. */
+void tri_app_json_print(json_t *object);
+
+/* ---- plain text ------------------------------------------------------ */
+
+/* "-" for NaN, else four or five figures, never an exponent where a plain
+ * number reads better.  Each returns buf. */
+char *tri_app_number(double v, char *buf, size_t bytes);
+/* "85 ms", "12.5 s", "3 min 05 s", "2 h 10 min". */
+char *tri_app_duration(double s, char *buf, size_t bytes);
+/* "[lo, hi]", or "" if either is unknown. */
+char *tri_app_interval(double lo, double hi, char *buf, size_t bytes);
+/* "1.5 GiB". */
+char *tri_app_bytes(double v, char *buf, size_t bytes);
+/* The unit in which an objective reads, "tokens/s". */
+const char *tri_app_objective_unit(const tri_study *study);
+/* A trial's configuration in canonical text, into buf. */
+char *tri_app_config_text(const tri_ctl *ctl, int64_t trial, char *buf,
+                          size_t bytes);
+
+/* A table of text with a heading, columns aligned, numbers to the right. */
+typedef struct tri_app_table tri_app_table;
+/* `spec`: one letter a column, l or r.  [out] owned; NULL: no memory. */
+tri_app_table *tri_app_table_create(const char *spec);
+void tri_app_table_destroy(tri_app_table *t);
+/* The next cell, row by row; copied. */
+void tri_app_table_cell(tri_app_table *t, const char *text);
+void tri_app_table_number(tri_app_table *t, double v);
+void tri_app_table_int(tri_app_table *t, int64_t v);
+void tri_app_table_print(const tri_app_table *t, FILE *out);
+
+/* One field of CSV by RFC 4180. */
+void tri_app_csv_field(FILE *out, const char *text);
+
+/* ---- the answer, shared by tune and best ----------------------------- */
+
+/* best's object: winner, baseline, speedup, top.  Owned. */
+json_t *tri_app_answer_json(const tri_ctl *ctl, int top);
+/* The same for people: the best table, finals, verdict. */
+void tri_app_answer_print(const tri_ctl *ctl, int top, FILE *out);
+/* Failures by class with their commonest sentences. */
+void tri_app_failures_print(const tri_ctl *ctl, FILE *out);
+/* {class: count}, classes that occurred.  Owned. */
+json_t *tri_app_failures_json(const tri_progress *p);
+
+#endif

@@ -1,0 +1,114 @@
+/*
+ * trireme replay: feed a record to a fresh controller and compare the digest
+ * of every decision.
+ */
+#include "src/app/app.h"
+
+#include "trireme/store.h"
+
+#include <inttypes.h>
+
+typedef struct replay_options {
+    tri_app_common common;
+    int refit;
+    const char *with;
+} replay_options;
+
+enum {
+    KEY_REFIT = 0x2001,
+    KEY_WITH
+};
+
+static const struct argp_option options[] = {
+        {"refit", KEY_REFIT, NULL, 0, "Think again (not built yet)", 0},
+        {"with", KEY_WITH, "SETTINGS", 0,
+         "What if, with another scheduler or eta (not built yet)", 0},
+        {0}};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    replay_options *o = state->input;
+
+    switch (key) {
+    case KEY_REFIT:
+        o->refit = 1;
+        return 0;
+    case KEY_WITH:
+        o->with = arg;
+        return 0;
+    default:
+        return tri_app_parse_other(key, arg, state);
+    }
+}
+
+static const struct argp argp = {
+        options,
+        parse,
+        "FILE.h5",
+        "Verify a record: replay its events and compare every decision.",
+        tri_app_common_child,
+        NULL,
+        NULL};
+
+static tri_status replay(const replay_options *o, tri_replay *out)
+{
+    tri_history *history = NULL;
+    tri_ctl *ctl = NULL;
+    tri_status st;
+
+    if (o->refit || o->with) {
+        return TRI_FAIL(TRI_EUNBUILT, "replay --%s is not built yet",
+                        o->refit ? "refit" : "with");
+    }
+    TRI_TRY(tri_history_read(o->common.file, &history));
+    st = tri_history_replay(history, &ctl, out);
+    tri_ctl_destroy(ctl);
+    tri_history_destroy(history);
+    return st;
+}
+
+static void print_json(const tri_replay *r)
+{
+    json_t *o = json_object();
+
+    json_object_set_new(o, "events", json_integer(r->events));
+    json_object_set_new(o, "commands", json_integer(r->commands));
+    json_object_set_new(o, "mismatches", json_integer(r->mismatches));
+    json_object_set_new(o, "first_mismatch",
+                        r->first_mismatch < 0
+                                ? json_null()
+                                : json_integer(r->first_mismatch));
+    tri_app_json_print(o);
+}
+
+static void print_text(const tri_replay *r)
+{
+    printf("%" PRId64 " events, %" PRId64 " commands: ", r->events,
+           r->commands);
+    if (r->mismatches == 0) {
+        puts("every decision is the same");
+    } else {
+        printf("%" PRId64 " differ, the first at event %" PRId64 "\n",
+               r->mismatches, r->first_mismatch);
+    }
+}
+
+int tri_app_replay(int argc, char **argv)
+{
+    replay_options o = {.refit = 0};
+    tri_replay r = {0, 0, 0, -1};
+    int status = tri_app_parse(&argp, argc, argv, &o.common, "FILE.h5");
+
+    if (status >= 0) {
+        return status;
+    }
+    if (replay(&o, &r) != TRI_OK) {
+        return tri_app_fail();
+    }
+    if (o.common.json) {
+        print_json(&r);
+    } else {
+        print_text(&r);
+    }
+    return r.mismatches ? TRI_EXIT_FAULT : TRI_EXIT_DONE;
+}

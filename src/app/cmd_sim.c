@@ -1,0 +1,255 @@
+/*
+ * trireme sim: the search of a study on a virtual cluster, in virtual time.
+ */
+#include "src/app/app.h"
+
+#include "trireme/sim.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+
+typedef struct sim_options {
+    tri_app_common common;
+    int64_t workers;
+    double straggle, drop;
+    uint64_t seed;
+    int has_seed;
+    const char *curves;
+} sim_options;
+
+enum {
+    KEY_WORKERS = 0x2001,
+    KEY_STRAGGLE,
+    KEY_DROP,
+    KEY_SEED,
+    KEY_CURVES
+};
+
+static const struct argp_option options[] = {
+        {"workers", KEY_WORKERS, "N", 0, "Ranks of the virtual cluster", 0},
+        {"straggle", KEY_STRAGGLE, "S", 0,
+         "Each run lasts 1 + |N(0,S)| times as long", 0},
+        {"drop", KEY_DROP, "P", 0,
+         "Probability a virtual second that a run is lost", 0},
+        {"seed", KEY_SEED, "N", 0, "Seed of the search and of the cluster", 0},
+        {"curves", KEY_CURVES, "FILE", 0,
+         "Results from a table of curves (not built yet)", 0},
+        {0}};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    sim_options *o = state->input;
+
+    switch (key) {
+    case KEY_WORKERS:
+        return tri_app_int("workers", arg, 1, 1000000, &o->workers);
+    case KEY_STRAGGLE:
+        return tri_app_real("straggle", arg, 0, 1e6, &o->straggle);
+    case KEY_DROP:
+        return tri_app_real("drop", arg, 0, 1, &o->drop);
+    case KEY_SEED:
+        o->has_seed = 1;
+        return tri_app_u64("seed", arg, &o->seed);
+    case KEY_CURVES:
+        o->curves = arg;
+        return 0;
+    default:
+        return tri_app_parse_other(key, arg, state);
+    }
+}
+
+static const struct argp argp = {
+        options,
+        parse,
+        "STUDY.yaml",
+        "Run the search of a study on a virtual cluster, in virtual time; for "
+        "models of kind synthetic and table.",
+        tri_app_common_child,
+        NULL,
+        NULL};
+
+/* ---- results --------------------------------------------------------- */
+
+static json_t *point_json(const tri_sim_point *p)
+{
+    json_t *a = json_array();
+
+    json_array_append_new(a, json_integer(p->evaluation));
+    json_array_append_new(a, tri_app_json_real(p->virtual_s));
+    json_array_append_new(a, json_integer(p->trial));
+    json_array_append_new(a, json_integer(p->rung));
+    json_array_append_new(a, tri_app_json_real(p->objective));
+    json_array_append_new(a, tri_app_json_real(p->best));
+    return a;
+}
+
+static const char *const shares[] = {"1%", "2%", "5%"};
+
+static void add_optimum(json_t *o, const tri_sim_result *r)
+{
+    json_t *evaluations = json_object();
+    json_t *rank_seconds = json_object();
+
+    for (int i = 0; i < 3; i++) {
+        json_object_set_new(evaluations, shares[i],
+                            r->evaluations_to[i] < 0
+                                    ? json_null()
+                                    : json_integer(r->evaluations_to[i]));
+        json_object_set_new(rank_seconds, shares[i],
+                            tri_app_json_real(r->rank_seconds_to[i]));
+    }
+    json_object_set_new(o, "optimum", tri_app_json_real(r->optimum));
+    json_object_set_new(o, "evaluations_to", evaluations);
+    json_object_set_new(o, "rank_seconds_to", rank_seconds);
+}
+
+static json_t *best_configuration(const tri_sim_result *r, const tri_ctl *ctl)
+{
+    tri_trial_view v;
+
+    if (r->best_trial < 0) {
+        return json_null();
+    }
+    tri_ctl_trial(ctl, r->best_trial, &v);
+    return tri_app_json_config(tri_ctl_study(ctl)->space, v.config);
+}
+
+static void print_json(const tri_sim_result *r, const tri_ctl *ctl)
+{
+    json_t *o = json_object();
+    json_t *history = json_array();
+
+    for (int64_t i = 0; i < r->n_history; i++) {
+        json_array_append_new(history, point_json(&r->history[i]));
+    }
+    json_object_set_new(o, "best", tri_app_json_real(r->best));
+    json_object_set_new(o, "best_trial",
+                        r->best_trial < 0 ? json_null()
+                                          : json_integer(r->best_trial));
+    json_object_set_new(o, "configuration", best_configuration(r, ctl));
+    json_object_set_new(o, "evaluations", json_integer(r->evaluations));
+    json_object_set_new(o, "distinct", json_integer(r->distinct));
+    json_object_set_new(o, "rank_seconds", tri_app_json_real(r->rank_seconds));
+    json_object_set_new(o, "virtual_s", tri_app_json_real(r->virtual_s));
+    add_optimum(o, r);
+    json_object_set_new(o, "history", history);
+    tri_app_json_print(o);
+}
+
+static void print_text(const tri_sim_result *r, const tri_ctl *ctl)
+{
+    char a[32];
+    char b[32];
+    char config[1024];
+
+    printf("best          %s\n", tri_app_number(r->best, a, sizeof a));
+    if (r->best_trial >= 0) {
+        printf("configuration %s (trial %" PRId64 ")\n",
+               tri_app_config_text(ctl, r->best_trial, config, sizeof config),
+               r->best_trial);
+    }
+    printf("evaluations   %" PRId64 " runs, %" PRId64 " configurations\n",
+           r->evaluations, r->distinct);
+    printf("virtual time  %s, %s rank-seconds\n",
+           tri_app_duration(r->virtual_s, a, sizeof a),
+           tri_app_number(r->rank_seconds, b, sizeof b));
+    if (isnan(r->optimum)) {
+        return;
+    }
+    printf("optimum       %s\n", tri_app_number(r->optimum, a, sizeof a));
+    for (int i = 0; i < 3; i++) {
+        if (r->evaluations_to[i] >= 0) {
+            printf("within %s     after %" PRId64
+                   " configurations, %s rank-seconds\n",
+                   shares[i], r->evaluations_to[i],
+                   tri_app_number(r->rank_seconds_to[i], a, sizeof a));
+        }
+    }
+}
+
+/* ---- the run --------------------------------------------------------- */
+
+static tri_status simulate(const sim_options *o, const tri_study *study,
+                           tri_sim_result *result, tri_ctl **ctl)
+{
+    tri_sim_settings settings;
+    tri_curve *source = NULL;
+    tri_status st;
+
+    tri_sim_defaults(&settings);
+    settings.workers = (int)o->workers;
+    settings.straggle = o->straggle;
+    settings.drop = o->drop;
+    settings.seed = study->seed;
+    TRI_TRY(tri_curve_create(study, settings.cost_s, &source));
+    st = tri_sim_run(study, source, &settings, result, ctl);
+    tri_curve_destroy(source);
+    return st;
+}
+
+static tri_status prepare(const sim_options *o, tri_study **out)
+{
+    tri_study *study = NULL;
+    tri_status st;
+
+    if (o->workers == 0) {
+        return TRI_FAIL(TRI_EINVAL, "--workers N is missing");
+    }
+    if (o->curves) {
+        return TRI_FAIL(TRI_EUNBUILT, "--curves is not built yet; use a model "
+                                      "of kind table");
+    }
+    TRI_TRY(tri_app_study(o->common.file, &study));
+    st = tri_app_study_not_empty(study);
+    if (st == TRI_OK && study->model.kind != TRI_MODEL_SYNTHETIC &&
+        study->model.kind != TRI_MODEL_TABLE) {
+        st = TRI_FAIL(TRI_EUNBUILT,
+                      "a model of kind %s cannot be simulated; only synthetic "
+                      "and table have curves",
+                      tri_model_name(study->model.kind));
+        tri_error_place(o->common.file, 0, 0);
+    }
+    if (st != TRI_OK) {
+        tri_study_destroy(study);
+        return st;
+    }
+    if (o->has_seed) {
+        study->seed = o->seed;
+    }
+    *out = study;
+    return TRI_OK;
+}
+
+int tri_app_sim(int argc, char **argv)
+{
+    sim_options o = {.workers = 0};
+    tri_study *study = NULL;
+    tri_sim_result result = {0};
+    tri_ctl *ctl = NULL;
+    tri_progress p;
+    int status = tri_app_parse(&argp, argc, argv, &o.common, "STUDY.yaml");
+
+    if (status >= 0) {
+        return status;
+    }
+    if (prepare(&o, &study) != TRI_OK) {
+        return tri_app_fail();
+    }
+    if (simulate(&o, study, &result, &ctl) != TRI_OK) {
+        status = tri_app_fail();
+        goto destroy_study;
+    }
+    if (o.common.json) {
+        print_json(&result, ctl);
+    } else {
+        print_text(&result, ctl);
+    }
+    tri_ctl_progress(ctl, &p);
+    status = p.state == TRI_CTL_ENDED ? p.end_status : TRI_EXIT_DONE;
+    tri_ctl_destroy(ctl);
+    tri_sim_result_fini(&result);
+destroy_study:
+    tri_study_destroy(study);
+    return status;
+}

@@ -1,0 +1,290 @@
+/*
+ * trireme train: one configuration by hand, by the same engine as the search
+ * uses; rank 0 trains too.
+ */
+#include "src/app/app.h"
+
+#ifdef TRI_HAVE_MPI
+#include "mpi_workers/trial_kind.h"
+#include "src/app/mpi_start.h"
+#endif
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+
+#define DEFAULT_STEPS 10
+
+typedef struct train_options {
+    tri_app_common common;
+    const char *set;
+    int64_t steps; /* 0: not given */
+} train_options;
+
+enum {
+    KEY_SET = 0x2001,
+    KEY_STEPS
+};
+
+static const struct argp_option options[] = {
+        {"set", KEY_SET, "ASSIGNMENTS", 0,
+         "The configuration, 'dp=2,tp=2'; what it leaves out has the engine's "
+         "default",
+         0},
+        {"steps", KEY_STEPS, "N", 0,
+         "How many steps (resource.min where that counts steps, else 10)", 0},
+        {0}};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    train_options *o = state->input;
+
+    switch (key) {
+    case KEY_SET:
+        o->set = arg;
+        return 0;
+    case KEY_STEPS:
+        return tri_app_int("steps", arg, 1, INT64_C(1) << 40, &o->steps);
+    default:
+        return tri_app_parse_other(key, arg, state);
+    }
+}
+
+static const struct argp argp = {
+        options,
+        parse,
+        "STUDY.yaml",
+        "Train one configuration on dp*tp*pp ranks and print every step.",
+        tri_app_common_child,
+        NULL,
+        NULL};
+
+#ifdef TRI_HAVE_MPI
+
+typedef struct training {
+    const train_options *options;
+    tri_study *study;
+    tri_config *config; /* kinds without the engine's layout; else NULL */
+    tri_layout layout;
+    int rank, size, ranks_needed;
+    const tri_trial_ops *ops;
+} training;
+
+/* ---- before ---------------------------------------------------------- */
+
+static int uses_engine(const tri_study *study)
+{
+    return study->model.kind == TRI_MODEL_GPT ||
+           study->model.kind == TRI_MODEL_MLP ||
+           study->model.kind == TRI_MODEL_DLRM;
+}
+
+static tri_status read_config(training *t, const char *text)
+{
+    const tri_space *space = t->study->space;
+    int rule = -1;
+
+    t->config =
+            calloc((size_t)tri_space_n_params(space) + 1, sizeof *t->config);
+    if (!t->config) {
+        return TRI_FAIL(TRI_ENOMEM, "no memory for a configuration");
+    }
+    TRI_TRY(tri_space_parse(space, text, t->config));
+    if (!tri_space_valid(space, t->config, &rule)) {
+        return TRI_FAIL(TRI_EINFEASIBLE, "'%s' is refused by the rule '%s'",
+                        text,
+                        rule >= 0 ? tri_space_rule(space, rule)
+                                  : "a value outside its domain");
+    }
+    return tri_space_ranks(space, t->config, &t->ranks_needed);
+}
+
+static tri_status read_layout(training *t, const char *text)
+{
+    TRI_TRY(tri_study_layout_parse(t->study, text, &t->layout));
+    t->ranks_needed = t->layout.dp * t->layout.tp * t->layout.pp;
+    return TRI_OK;
+}
+
+static tri_status prepare(training *t)
+{
+    const char *text = t->options->set ? t->options->set : "";
+
+    TRI_TRY(tri_app_study(t->options->common.file, &t->study));
+    TRI_TRY(tri_app_study_data(t->study));
+    t->ops = tri_trial_kind(t->study->model.kind);
+    if (!t->ops) {
+        return TRI_FAIL(TRI_EUNBUILT,
+                        "training of a model of kind %s is not built yet",
+                        tri_model_name(t->study->model.kind));
+    }
+    TRI_TRY(uses_engine(t->study) ? read_layout(t, text)
+                                  : read_config(t, text));
+    TRI_TRY(tri_app_mpi_one_world(t->size));
+    if (t->ranks_needed != t->size) {
+        return TRI_FAIL(TRI_EINVAL,
+                        "this configuration needs exactly %d rank%s, and this "
+                        "job has %d; start it with `mpirun -n %d`",
+                        t->ranks_needed, t->ranks_needed == 1 ? "" : "s",
+                        t->size, t->ranks_needed);
+    }
+    return TRI_OK;
+}
+
+static int64_t steps_of(const training *t)
+{
+    if (t->options->steps > 0) {
+        return t->options->steps;
+    }
+    return t->study->resource.unit == TRI_UNIT_STEPS ? t->study->resource.min
+                                                     : DEFAULT_STEPS;
+}
+
+/* ---- steps ----------------------------------------------------------- */
+
+static void print_json(const tri_step *s)
+{
+    json_t *o = json_object();
+
+    json_object_set_new(o, "step", json_integer(s->step));
+    json_object_set_new(o, "loss", tri_app_json_real(s->loss));
+    json_object_set_new(o, "step_s", tri_app_json_real(s->step_s));
+    json_object_set_new(o, "tokens", json_integer(s->tokens));
+    json_object_set_new(o, "samples", json_integer(s->samples));
+    json_object_set_new(o, "bytes", json_integer((json_int_t)s->bytes));
+    tri_app_json_print(o);
+}
+
+static void print_text(const tri_step *s)
+{
+    char time[32];
+    char rate[32];
+    char bytes[32];
+    double per_s = (double)(s->tokens > 0 ? s->tokens : s->samples) / s->step_s;
+
+    if (s->step == 1) {
+        printf("%8s  %10s  %10s  %10s  %10s\n", "step", "loss", "time",
+               s->tokens > 0 ? "tokens/s" : "samples/s", "memory");
+    }
+    printf("%8" PRId64 "  %10.6f  %10s  %10s  %10s\n", s->step, s->loss,
+           tri_app_duration(s->step_s, time, sizeof time),
+           tri_app_number(per_s, rate, sizeof rate),
+           tri_app_bytes((double)s->bytes, bytes, sizeof bytes));
+}
+
+static tri_status run_steps(const training *t, tri_trial *trial, int64_t n)
+{
+    int64_t done = 0;
+
+    while (done < n) {
+        tri_step step = {.loss = NAN};
+
+        TRI_TRY(t->ops->step(trial, 0, &step));
+        if (step.completed) {
+            done++;
+            if (t->rank == 0) {
+                (t->options->common.json ? print_json : print_text)(&step);
+                fflush(stdout);
+            }
+        }
+        if (step.ended) {
+            break;
+        }
+    }
+    return TRI_OK;
+}
+
+static tri_status train_in(const training *t, MPI_Comm comm)
+{
+    int64_t n = steps_of(t);
+    tri_trial_setup setup = {
+            .study = t->study,
+            .config = t->config,
+            .layout = t->layout,
+            .comm = comm,
+            .quota_bytes = t->study->memory_bytes,
+            .epoch = 1,
+            .resource = n,
+            .target_step = n,
+    };
+    tri_trial *trial = NULL;
+    tri_status st;
+
+    TRI_TRY(t->ops->open(&setup, &trial));
+    st = run_steps(t, trial, n);
+    t->ops->close(trial);
+    return st;
+}
+
+/* Whether every rank can go on: a file may be missing on one host only. */
+static tri_status all_ready(const training *t, tri_status mine)
+{
+    int worst = (int)mine;
+
+    MPI_Allreduce(MPI_IN_PLACE, &worst, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+    if (mine == TRI_OK && worst != TRI_OK) {
+        return TRI_FAIL((tri_status)worst, "another rank cannot start: %s",
+                        tri_status_sentence((tri_status)worst));
+    }
+    return mine;
+}
+
+static tri_status train_all(training *t)
+{
+    MPI_Comm comm = MPI_COMM_NULL;
+    tri_status st;
+
+    TRI_TRY(all_ready(t, prepare(t)));
+    if (MPI_Comm_dup(MPI_COMM_WORLD, &comm) != MPI_SUCCESS) {
+        return TRI_FAIL(TRI_ECOMM, "the world cannot be duplicated");
+    }
+    MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+    tri_error_clear();
+    st = train_in(t, comm);
+    MPI_Comm_free(&comm);
+    if (st != TRI_OK && tri_error_last()->code != st) {
+        TRI_FAIL(st, "%s", tri_status_sentence(st)); /* known elsewhere only */
+    }
+    return st;
+}
+
+static int train(const train_options *o)
+{
+    training t = {.options = o};
+    int status = TRI_EXIT_DONE;
+    int silent;
+
+    if (tri_app_mpi_open(&t.rank, &t.size) != TRI_OK) {
+        return tri_app_fail();
+    }
+    silent = t.rank > 0 || (t.size == 1 && tri_app_launch_rank() > 0);
+    tri_app_errors(o->common.json, silent);
+    tri_app_log_setup(o->common.quiet, o->common.verbose, t.rank);
+    if (train_all(&t) != TRI_OK) {
+        status = tri_app_fail();
+    }
+    free(t.config);
+    tri_study_destroy(t.study);
+    return tri_app_mpi_close(silent ? TRI_EXIT_DONE : status, 0);
+}
+
+#else
+
+static int train(const train_options *o)
+{
+    (void)o;
+    TRI_FAIL(TRI_EUNBUILT,
+             "this trireme was built without MPI; train needs it");
+    return tri_app_fail();
+}
+
+#endif
+
+int tri_app_train(int argc, char **argv)
+{
+    train_options o = {.steps = 0};
+    int status = tri_app_parse(&argp, argc, argv, &o.common, "STUDY.yaml");
+
+    return status >= 0 ? status : train(&o);
+}

@@ -1,0 +1,353 @@
+/*
+ * trireme tune: the search itself.  Rank 0 reads the study and leads, all
+ * other ranks serve; this file is the outside of both.
+ */
+#include "src/app/app.h"
+
+#ifdef TRI_HAVE_MPI
+#include "src/app/live.h"
+#include "src/app/mpi_start.h"
+#include "trireme/net.h"
+#include "trireme/store.h"
+#include "trireme/wire.h"
+#endif
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#define MAX_WARM  64
+#define SHOWN_TOP 5
+
+typedef struct tune_options {
+    tri_app_common common;
+    const char *output;
+    int resume;
+    const char *warm[MAX_WARM];
+    int n_warm;
+    double max_time_s;
+    uint64_t seed;
+    int has_seed;
+} tune_options;
+
+enum {
+    KEY_RESUME = 0x2001,
+    KEY_WARM,
+    KEY_MAX_TIME,
+    KEY_SEED
+};
+
+static const struct argp_option options[] = {
+        {"output", 'o', "FILE.h5", 0,
+         "The study file to write (the study's name with .h5)", 0},
+        {"resume", KEY_RESUME, NULL, 0,
+         "Go on with a study, or start it if there is none", 0},
+        {"warm", KEY_WARM, "OLD.h5", 0,
+         "Learn from an earlier study; may be repeated", 0},
+        {"max-time", KEY_MAX_TIME, "T", 0,
+         "End after T ('90 s', '2h'), finals included", 0},
+        {"seed", KEY_SEED, "N", 0, "Instead of the study's seed", 0},
+        {0}};
+
+static error_t add_warm(tune_options *o, const char *path)
+{
+    if (o->n_warm == MAX_WARM) {
+        TRI_FAIL(TRI_EINVAL, "--warm is given more than %d times", MAX_WARM);
+        return EINVAL;
+    }
+    o->warm[o->n_warm++] = path;
+    return 0;
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    tune_options *o = state->input;
+
+    switch (key) {
+    case 'o':
+        o->output = arg;
+        return 0;
+    case KEY_RESUME:
+        o->resume = 1;
+        return 0;
+    case KEY_WARM:
+        return add_warm(o, arg);
+    case KEY_MAX_TIME:
+        return tri_app_seconds("max-time", arg, &o->max_time_s);
+    case KEY_SEED:
+        o->has_seed = 1;
+        return tri_app_u64("seed", arg, &o->seed);
+    default:
+        return tri_app_parse_other(key, arg, state);
+    }
+}
+
+static const struct argp argp = {
+        options,
+        parse,
+        "STUDY.yaml",
+        "Search the space of a study by running its configurations; start it "
+        "with mpirun or srun on one rank more than shall train.",
+        tri_app_common_child,
+        NULL,
+        NULL};
+
+#ifdef TRI_HAVE_MPI
+
+/* What rank 0 holds while it leads. */
+typedef struct leading {
+    const tune_options *options;
+    tri_study *study;
+    char output[4096];
+    char command_line[2048];
+    tri_net_end end;
+    tri_ctl *ctl;
+} leading;
+
+/* ---- before the search ----------------------------------------------- */
+
+static tri_status enough_ranks(const tri_study *study, int size)
+{
+    int lo;
+    int hi;
+
+    TRI_TRY(tri_app_mpi_one_world(size));
+    if (size == 1) {
+        return TRI_FAIL(TRI_EINVAL,
+                        "one rank only: tune needs rank 0 and at least one "
+                        "worker; start it with `mpirun -n 3 trireme tune ...` "
+                        "or `srun --mpi=pmix`");
+    }
+    if (!study) {
+        return TRI_OK;
+    }
+    tri_space_rank_range(study->space, &lo, &hi);
+    if (lo > size - 1) {
+        return TRI_FAIL(TRI_EEMPTY,
+                        "the smallest valid configuration needs %d ranks, but "
+                        "of this job's %d ranks %d can train (rank 0 leads)",
+                        lo, size, size - 1);
+    }
+    return TRI_OK;
+}
+
+/* The seed that the first opening of the record stored.  TRI_ENOTFOUND where
+ * there is none yet. */
+static tri_status stored_seed(const char *path, uint64_t *out)
+{
+    tri_history *history = NULL;
+    tri_arena *arena = NULL;
+    tri_entry entry;
+    tri_event event;
+    tri_status st;
+
+    TRI_TRY(tri_history_read(path, &history));
+    st = TRI_ENOTFOUND;
+    if (tri_history_n(history) == 0) {
+        goto destroy_history;
+    }
+    TRI_TRY_GOTO(st, tri_arena_create(&arena), destroy_history);
+    tri_history_entry(history, 0, &entry);
+    st = tri_event_unpack(entry.packed, entry.bytes, arena, &event);
+    if (st == TRI_OK && event.kind == TRI_EV_OPEN) {
+        *out = event.u.open.seed;
+    }
+    tri_arena_destroy(arena);
+destroy_history:
+    tri_history_destroy(history);
+    return st;
+}
+
+static tri_status choose_seed(leading *l)
+{
+    const tune_options *o = l->options;
+    uint64_t stored;
+
+    if (o->resume && tri_record_exists(l->output)) {
+        if (stored_seed(l->output, &stored) != TRI_OK) {
+            tri_error_clear(); /* the opening says what is wrong with it */
+        } else if (o->has_seed && o->seed != stored) {
+            return TRI_FAIL(TRI_EOTHER,
+                            "--seed %" PRIu64 " differs from %" PRIu64
+                            ", the seed that %s was begun with",
+                            o->seed, stored, l->output);
+        } else {
+            l->study->seed = stored;
+            return TRI_OK;
+        }
+    }
+    if (o->has_seed) {
+        l->study->seed = o->seed;
+    }
+    return TRI_OK;
+}
+
+static tri_status prepare(leading *l, int size)
+{
+    const tune_options *o = l->options;
+
+    TRI_TRY(enough_ranks(NULL, size));
+    TRI_TRY(tri_app_study(o->common.file, &l->study));
+    TRI_TRY(tri_app_study_not_empty(l->study));
+    TRI_TRY(enough_ranks(l->study, size));
+    TRI_TRY(tri_app_study_data(l->study));
+    if (o->output) {
+        snprintf(l->output, sizeof l->output, "%s", o->output);
+    } else {
+        snprintf(l->output, sizeof l->output, "%s.h5", l->study->name);
+    }
+    return choose_seed(l);
+}
+
+/* ---- after the search ------------------------------------------------ */
+
+static void print_json(const leading *l)
+{
+    json_t *o = tri_app_answer_json(l->ctl, SHOWN_TOP);
+    tri_progress p;
+
+    tri_ctl_progress(l->ctl, &p);
+    json_object_set_new(o, "study", tri_app_json_text(l->study->name));
+    json_object_set_new(o, "file", tri_app_json_text(l->output));
+    json_object_set_new(o, "status", json_integer(l->end.status));
+    json_object_set_new(o, "why", tri_app_json_text(l->end.why));
+    json_object_set_new(o, "resumable", json_boolean(l->end.resumable));
+    json_object_set_new(o, "trials", json_integer(p.trials));
+    json_object_set_new(o, "runs", json_integer(p.runs));
+    json_object_set_new(o, "failures", tri_app_failures_json(&p));
+    tri_app_json_print(o);
+}
+
+static void print_text(const leading *l)
+{
+    tri_progress p;
+    char time[32];
+
+    tri_ctl_progress(l->ctl, &p);
+    tri_app_answer_print(l->ctl, SHOWN_TOP, stdout);
+    tri_app_failures_print(l->ctl, stdout);
+    printf("\n%" PRId64 " trials, %" PRId64 " runs in %s", p.trials, p.runs,
+           tri_app_duration(p.time_s, time, sizeof time));
+    if (p.parked > 0) {
+        printf(", %" PRId64 " parked for want of ranks", p.parked);
+    }
+    printf("; %s\nstudy file %s\n", l->end.why, l->output);
+    if (l->end.resumable) {
+        puts("go on with --resume");
+    }
+}
+
+/* Returns the exit status of the opening. */
+static int report(const leading *l)
+{
+    if (!l->ctl || !tri_ctl_study(l->ctl)) {
+        return l->end.status;
+    }
+    if (l->options->common.json) {
+        print_json(l);
+    } else {
+        print_text(l);
+    }
+    return l->end.status;
+}
+
+/* ---- leading --------------------------------------------------------- */
+
+static void join(int argc, char **argv, char *buf, size_t bytes)
+{
+    size_t used = (size_t)snprintf(buf, bytes, "trireme");
+
+    for (int i = 0; i < argc && used < bytes; i++) {
+        used += (size_t)snprintf(buf + used, bytes - used, " %s", argv[i]);
+    }
+}
+
+static tri_status search(leading *l)
+{
+    const tune_options *o = l->options;
+    tri_app_live live;
+    tri_net_settings settings = {
+            .output = l->output,
+            .resume = o->resume,
+            .max_time_s = o->max_time_s,
+            .command_line = l->command_line,
+            .warm = o->warm,
+            .n_warm = o->n_warm,
+            .view = tri_app_live_view,
+            .ctx = &live,
+    };
+    tri_status st;
+
+    tri_app_live_init(&live, o->common.quiet);
+    st = tri_net_tune(l->study, &settings, &l->end, &l->ctl);
+    tri_app_live_fini(&live);
+    return st;
+}
+
+static int lead(const tune_options *o, int size, int argc, char **argv,
+                int *must_exit)
+{
+    leading l = {.options = o};
+    int status;
+
+    join(argc, argv, l.command_line, sizeof l.command_line);
+    if (prepare(&l, size) != TRI_OK) {
+        status = tri_app_fail();
+        if (size > 1) {
+            tri_net_dismiss();
+        }
+    } else if (search(&l) != TRI_OK) {
+        status = tri_app_fail();
+        *must_exit = l.end.must_exit;
+    } else {
+        status = report(&l);
+        *must_exit = l.end.must_exit;
+    }
+    tri_ctl_destroy(l.ctl);
+    tri_study_destroy(l.study);
+    return status;
+}
+
+static int tune(const tune_options *o, int argc, char **argv)
+{
+    int launch_rank = tri_app_launch_rank();
+    int must_exit = 0;
+    int rank = 0;
+    int size = 1;
+    int status;
+
+    tri_app_mpi_signals(launch_rank > 0 ? 0 : TRI_EXIT_INTERRUPTED);
+    if (tri_app_mpi_open(&rank, &size) != TRI_OK) {
+        return tri_app_fail();
+    }
+    tri_app_errors(o->common.json, rank > 0 || (size == 1 && launch_rank > 0));
+    tri_app_log_setup(o->common.quiet, o->common.verbose, rank);
+    if (rank > 0) {
+        status = tri_worker_main(&must_exit);
+    } else {
+        status = lead(o, size, argc, argv, &must_exit);
+    }
+    return tri_app_mpi_close(status, must_exit);
+}
+
+#else
+
+static int tune(const tune_options *o, int argc, char **argv)
+{
+    (void)o;
+    (void)argc;
+    (void)argv;
+    TRI_FAIL(TRI_EUNBUILT, "this trireme was built without MPI; tune needs it");
+    return tri_app_fail();
+}
+
+#endif
+
+int tri_app_tune(int argc, char **argv)
+{
+    tune_options o = {.max_time_s = NAN};
+    int status = tri_app_parse(&argp, argc, argv, &o.common, "STUDY.yaml");
+
+    return status >= 0 ? status : tune(&o, argc, argv);
+}

@@ -1,0 +1,178 @@
+/*
+ * Files by stdio: the study and what it refers to, the record folded into a
+ * controller.  Sentences name the path and the system's words.
+ */
+#include "src/app/app.h"
+
+#include "trireme/store.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* A study or a table larger than this is none. */
+#define MAX_FILE_BYTES ((size_t)1 << 30)
+
+static tri_status read_all(FILE *f, const char *path, char **data,
+                           size_t *bytes)
+{
+    size_t room = 1 << 14;
+    size_t n = 0;
+    char *buf = malloc(room);
+
+    while (buf) {
+        n += fread(buf + n, 1, room - 1 - n, f);
+        if (n + 1 < room || room > MAX_FILE_BYTES) {
+            break;
+        }
+        char *more = realloc(buf, 2 * room);
+
+        if (!more) {
+            free(buf);
+            buf = NULL;
+            break;
+        }
+        buf = more;
+        room *= 2;
+    }
+    if (!buf) {
+        return TRI_FAIL(TRI_ENOMEM, "no memory to read %s", path);
+    }
+    if (ferror(f) || !feof(f)) {
+        int why = errno;
+
+        free(buf);
+        return TRI_FAIL(TRI_EIO, "%s cannot be read: %s", path,
+                        feof(f) || why == 0 ? "it is too large"
+                                            : strerror(why));
+    }
+    buf[n] = '\0';
+    *data = buf;
+    *bytes = n;
+    return TRI_OK;
+}
+
+tri_status tri_app_read(void *ctx, const char *path, char **data, size_t *bytes)
+{
+    FILE *f;
+    tri_status st;
+
+    (void)ctx;
+    errno = 0;
+    f = fopen(path, "rbe");
+    if (!f) {
+        return TRI_FAIL(TRI_EIO, "%s cannot be read: %s", path,
+                        strerror(errno));
+    }
+    st = read_all(f, path, data, bytes);
+    fclose(f);
+    return st;
+}
+
+tri_status tri_app_study(const char *path, tri_study **out)
+{
+    char *text = NULL;
+    size_t bytes = 0;
+    tri_status st;
+
+    TRI_TRY(tri_app_read(NULL, path, &text, &bytes));
+    st = tri_study_parse(text, bytes, path, tri_app_read, NULL, out);
+    if (st != TRI_OK) {
+        tri_error_place(path, 0, 0);
+    }
+    free(text);
+    return st;
+}
+
+static int tightest_rule(const tri_space *space)
+{
+    int tightest = -1;
+    double most = -1;
+
+    for (int i = 0; i < tri_space_n_rules(space); i++) {
+        double refused = tri_space_rule_refused(space, i);
+
+        if (refused > most) {
+            most = refused;
+            tightest = i;
+        }
+    }
+    return tightest;
+}
+
+tri_status tri_app_study_not_empty(const tri_study *study)
+{
+    const tri_space *space = study->space;
+    tri_status st;
+    int rule;
+
+    if (tri_space_count(space) != 0) {
+        return TRI_OK;
+    }
+    rule = tightest_rule(space);
+    if (rule < 0) {
+        st = TRI_FAIL(TRI_EEMPTY, "no configuration is valid");
+        tri_error_place(study->path, 0, 0);
+        return st;
+    }
+    st = TRI_FAIL(TRI_EEMPTY,
+                  "no configuration is valid; the tightest rule is '%.200s', "
+                  "which alone refuses %.0f of %.0f points",
+                  tri_space_rule(space, rule),
+                  tri_space_rule_refused(space, rule), tri_space_raw(space));
+    tri_error_place(study->path, tri_space_rule_line(space, rule),
+                    tri_space_rule_line(space, rule) > 0);
+    return st;
+}
+
+tri_status tri_app_study_data(const tri_study *study)
+{
+    const tri_gpt_spec *gpt = &study->model.u.gpt;
+    char path[4096];
+    struct stat info;
+    FILE *f;
+
+    if (study->model.kind != TRI_MODEL_GPT || !gpt->data ||
+        strcmp(gpt->data, "builtin") == 0) {
+        return TRI_OK;
+    }
+    tri_study_resolve(study, gpt->data, path, sizeof path);
+    f = fopen(path, "rbe");
+    if (!f || fstat(fileno(f), &info) != 0) {
+        tri_status st =
+                TRI_FAIL(TRI_EDATA, "the data file %s cannot be read: %s", path,
+                         strerror(errno));
+
+        if (f) {
+            fclose(f);
+        }
+        return st;
+    }
+    fclose(f);
+    if (!S_ISREG(info.st_mode) || info.st_size < gpt->sequence + 1) {
+        return TRI_FAIL(TRI_EDATA,
+                        "the data file %s holds %lld bytes; a sequence of %d "
+                        "tokens needs %d",
+                        path,
+                        S_ISREG(info.st_mode) ? (long long)info.st_size : 0LL,
+                        gpt->sequence, gpt->sequence + 1);
+    }
+    return TRI_OK;
+}
+
+tri_status tri_app_fold(const char *path, tri_ctl **ctl)
+{
+    tri_history *history = NULL;
+    tri_status st;
+
+    TRI_TRY(tri_history_read(path, &history));
+    st = tri_history_replay(history, ctl, NULL);
+    tri_history_destroy(history);
+    if (st == TRI_OK && !tri_ctl_study(*ctl)) {
+        tri_ctl_destroy(*ctl);
+        *ctl = NULL;
+        st = TRI_FAIL(TRI_ENOTFOUND, "%s holds no study yet", path);
+    }
+    return st;
+}

@@ -1,0 +1,134 @@
+/*
+ * MPI_Init and what belongs around it: malloc settings, signals, a world that
+ * is whole, and the end.
+ */
+#include "src/app/mpi_start.h"
+
+#include "src/app/app.h"
+#include "trireme/net.h"
+
+#include <mpi.h>
+
+#include <limits.h>
+#include <malloc.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Fresh pages are dear, and Open MPI allocates the temporaries of reductions
+ * by malloc: keep freed memory instead of giving it back each time. */
+static void tune_malloc(void)
+{
+    mallopt(M_MMAP_MAX, 0);
+    mallopt(M_TRIM_THRESHOLD, INT_MAX);
+    mallopt(M_TOP_PAD, 16 << 20);
+}
+
+tri_status tri_app_mpi_open(int *rank, int *size)
+{
+    int provided = 0;
+
+    tune_malloc();
+    if (MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &provided) !=
+                MPI_SUCCESS ||
+        provided < MPI_THREAD_FUNNELED) {
+        return TRI_FAIL(TRI_ECOMM, "MPI cannot be started with threads");
+    }
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+    MPI_Comm_rank(MPI_COMM_WORLD, rank);
+    MPI_Comm_size(MPI_COMM_WORLD, size);
+    return TRI_OK;
+}
+
+int tri_app_mpi_close(int status, int must_exit)
+{
+    fflush(stdout);
+    fflush(stderr);
+    if (must_exit) {
+        _exit(status);
+    }
+    MPI_Finalize();
+    return status;
+}
+
+/* ---- one world ------------------------------------------------------- */
+
+static int env_int(const char *name)
+{
+    const char *text = getenv(name);
+
+    return text ? atoi(text) : 0;
+}
+
+tri_status tri_app_mpi_one_world(int size)
+{
+    static const struct {
+        const char *name, *launcher;
+    } launchers[] = {{"OMPI_COMM_WORLD_SIZE", "mpirun"},
+                     {"PMI_SIZE", "another MPI's mpirun"},
+                     {"SLURM_NTASKS", "Slurm"}};
+
+    for (size_t i = 0; size == 1 && i < sizeof launchers / sizeof *launchers;
+         i++) {
+        int started = env_int(launchers[i].name);
+
+        if (started > 1) {
+            return TRI_FAIL(TRI_EINVAL,
+                            "%s started %d tasks but each is a world of its "
+                            "own: use `srun --mpi=pmix` or the mpirun of the "
+                            "MPI that trireme was built with",
+                            launchers[i].launcher, started);
+        }
+    }
+    return TRI_OK;
+}
+
+/* ---- signals --------------------------------------------------------- */
+
+/* Launchers deliver one signal twice within milliseconds. */
+#define SAME_SIGNAL_S 0.2
+
+static volatile sig_atomic_t second_status;
+static volatile sig_atomic_t ending;
+static struct timespec first_end;
+
+static double since_first_end(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)(now.tv_sec - first_end.tv_sec) +
+           1e-9 * (double)(now.tv_nsec - first_end.tv_nsec);
+}
+
+static void on_signal(int signo)
+{
+    if (signo == SIGINT || signo == SIGTERM) {
+        if (ending && since_first_end() > SAME_SIGNAL_S) {
+            _exit(second_status);
+        }
+        if (!ending) {
+            clock_gettime(CLOCK_MONOTONIC, &first_end);
+            ending = 1;
+        }
+    }
+    tri_net_signal(signo);
+}
+
+void tri_app_mpi_signals(int status)
+{
+    static const int signals[] = {SIGUSR1, SIGINT, SIGTERM};
+    struct sigaction action;
+
+    second_status = status;
+    memset(&action, 0, sizeof action);
+    action.sa_handler = on_signal;
+    action.sa_flags = SA_RESTART;
+    sigemptyset(&action.sa_mask);
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
+        sigaction(signals[i], &action, NULL);
+    }
+}
