@@ -11,16 +11,15 @@ place=$(mktemp -d)
 trap 'rm -rf "$place"' EXIT
 prefix=$place/prefix
 
-cmake --install "$build" --prefix "$prefix" >"$place/log"
-cmake -S "$consumer" -B "$place/build" -DCMAKE_PREFIX_PATH="$prefix" \
-    >>"$place/log" || {
-    cat "$place/log"
-    exit 1
+said() { # COMMAND...: shown only where it fails
+    "$@" >"$place/log" 2>&1 || {
+        cat "$place/log"
+        exit 1
+    }
 }
-cmake --build "$place/build" >>"$place/log" || {
-    cat "$place/log"
-    exit 1
-}
+said cmake --install "$build" --prefix "$prefix"
+said cmake -S "$consumer" -B "$place/build" -DCMAKE_PREFIX_PATH="$prefix"
+said cmake --build "$place/build"
 "$place/build/consumer"
 echo "by CMake: builds and runs"
 
