@@ -15,12 +15,12 @@
 
 /* Compile a kernel for AVX-512 and AVX2 beside the baseline; the loader picks
  * by processor. */
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) &&         \
-        !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) &&     \
-        defined(__OPTIMIZE__)
+#if defined(__x86_64__) && defined(__GNUC__) && __GNUC__ >= 12 &&              \
+        !defined(__clang__) && !defined(__SANITIZE_ADDRESS__) &&               \
+        !defined(__SANITIZE_THREAD__) && defined(__OPTIMIZE__)
 #define TRI_CLONES                                                             \
     __attribute__((                                                            \
-            target_clones("arch=skylake-avx512", "arch=haswell", "default")))
+            target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
 #else
 #define TRI_CLONES
 #endif
