@@ -1,0 +1,516 @@
+/*
+ * Trials that are the user's own program: each rank of the group starts one
+ * process, hears its JSON lines, and shares what happened with the group.  The
+ * lowest rank whose process reports steps is the one that is measured.
+ *
+ * The time between two lines with a step is the step time.  Knows nothing of
+ * what the program trains.
+ */
+#include "mpi_workers/process.h"
+
+#include "mpi_workers/child.h"
+#include "mpi_workers/group.h"
+#include "mpi_workers/metrics.h"
+#include "mpi_workers/p2p.h"
+#include "mpi_workers/pause.h"
+#include "mpi_workers/process_env.h"
+#include "mpi_workers/rendezvous.h"
+#include "mpi_workers/trial_kind.h"
+#include "trireme/log.h"
+
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define SLICE_S 0.02
+/* How often the resident size is looked at. */
+#define RSS_S      0.25
+#define PATIENCE_S 60.0
+
+extern char **environ;
+
+/* Lines heard since the last step call. */
+typedef struct heard {
+    int64_t steps; /* 0: none */
+    int64_t lines;
+    int64_t with_loss, bad_loss;
+    double tokens, samples, loss, own;
+} heard;
+
+struct tri_trial {
+    tri_trial_setup setup;
+    tri_facts facts;
+    tri_rendezvous at;
+    char study_dir[PATH_MAX];
+    tri_child *child;
+    tri_metrics *metrics;
+    heard news;
+    int64_t last_step;
+    double last_s; /* when it was heard */
+    double rss_s;  /* when the resident size is next read */
+    uint64_t bytes, rss;
+    int measured;       /* the group has seen a step */
+    tri_status pending; /* of a restart */
+    tri_reason reason;
+    char *tail; /* of the failing rank (leader) */
+    size_t tail_bytes;
+};
+
+/* ---- starting ---------------------------------------------------------- */
+
+static void free_argv(char **argv)
+{
+    for (int i = 0; argv && argv[i]; i++) {
+        free(argv[i]);
+    }
+    free(argv);
+}
+
+/* The command with its placeholders filled in, behind sh -c where asked. */
+static tri_status build_argv(const tri_trial *t, char ***out)
+{
+    const tri_process_spec *spec = &t->setup.study->model.u.process;
+    int before = spec->shell ? 2 : 0;
+    char **argv = calloc((size_t)(before + spec->n_argv + 1), sizeof *argv);
+    tri_status st = TRI_OK;
+
+    if (!argv) {
+        return TRI_FAIL(TRI_ENOMEM, "no memory for a command");
+    }
+    if (spec->shell) {
+        argv[0] = strdup("/bin/sh");
+        argv[1] = strdup("-c");
+    }
+    for (int i = 0; i < spec->n_argv && st == TRI_OK; i++) {
+        st = tri_template_expand(spec->argv[i], t->setup.study, t->setup.config,
+                                 &t->facts, &argv[before + i]);
+    }
+    if (st != TRI_OK) {
+        free_argv(argv);
+        return st;
+    }
+    *out = argv;
+    return TRI_OK;
+}
+
+static tri_status spawn(tri_trial *t)
+{
+    const tri_study *study = t->setup.study;
+    const char *cwd = study->model.u.process.cwd;
+    char resolved[PATH_MAX];
+    tri_child_spec spec = {NULL, NULL, NULL};
+    char **argv = NULL;
+    char **env = NULL;
+    tri_status st;
+
+    if (cwd) {
+        tri_study_resolve(study, cwd, resolved, sizeof resolved);
+        spec.cwd = resolved;
+    }
+    TRI_TRY(build_argv(t, &argv));
+    st = tri_env_build(environ, study, t->setup.config, &t->facts, &env);
+    if (st == TRI_OK) {
+        spec.argv = argv;
+        spec.env = env;
+        st = tri_child_spawn(&spec, &t->child);
+    }
+    tri_env_free(env);
+    free_argv(argv);
+    return st;
+}
+
+static tri_status start(tri_trial *t)
+{
+    const char *own = NULL;
+
+    if (t->setup.study->objective.metric == TRI_METRIC_OWN) {
+        own = t->setup.study->objective.name;
+    }
+    TRI_TRY(tri_metrics_create(own, &t->metrics));
+    memset(&t->news, 0, sizeof t->news);
+    t->news.own = NAN;
+    t->last_step = 0;
+    t->last_s = tri_now();
+    t->measured = 0;
+    t->reason = TRI_REASON_NONE;
+    return spawn(t);
+}
+
+static void stop(tri_trial *t)
+{
+    tri_child_destroy(t->child, t->setup.study->timeouts.grace_s);
+    tri_metrics_destroy(t->metrics);
+    t->child = NULL;
+    t->metrics = NULL;
+}
+
+static void find_study_dir(tri_trial *t)
+{
+    char relative[PATH_MAX];
+    char *slash;
+
+    snprintf(relative, sizeof relative, "%s",
+             t->setup.study->path ? t->setup.study->path : "");
+    slash = strrchr(relative, '/');
+    snprintf(slash ? slash + (slash == relative) : relative,
+             slash ? sizeof relative - (size_t)(slash - relative) - 1
+                   : sizeof relative,
+             "%s", slash ? "" : ".");
+    if (!realpath(relative, t->study_dir)) {
+        snprintf(t->study_dir, sizeof t->study_dir, "%s", relative);
+    }
+}
+
+static void fill_facts(tri_trial *t)
+{
+    const tri_trial_setup *s = &t->setup;
+
+    find_study_dir(t);
+    t->facts = (tri_facts){.rank = t->at.rank,
+                           .world_size = t->at.size,
+                           .local_rank = t->at.local_rank,
+                           .local_world_size = t->at.local_size,
+                           .run = s->run,
+                           .trial = s->trial,
+                           .rung = s->rung,
+                           .attempt = s->attempt,
+                           .epoch = s->epoch,
+                           .resource = s->target_step > 0 ? s->target_step
+                                                          : s->resource,
+                           .seed = s->study->seed,
+                           .master_addr = t->at.address,
+                           .master_port = t->at.port,
+                           .study_dir = t->study_dir};
+}
+
+static void process_close(tri_trial *t)
+{
+    if (t) {
+        stop(t);
+        free(t->tail);
+        free(t);
+    }
+}
+
+static tri_status process_open(const tri_trial_setup *setup, tri_trial **out)
+{
+    tri_trial *t = calloc(1, sizeof *t);
+    tri_status st;
+
+    if (t) {
+        t->setup = *setup;
+        st = tri_rendezvous_meet(setup->comm, (uint64_t)setup->run, PATIENCE_S,
+                                 &t->at);
+    } else {
+        st = TRI_FAIL(TRI_ENOMEM, "no memory for a trial");
+    }
+    if (tri_status_scope(st) == TRI_SCOPE_GROUP) {
+        free(t);
+        return st;
+    }
+    if (st == TRI_OK) {
+        fill_facts(t);
+        st = start(t);
+    }
+    st = tri_group_agree(setup->comm, st, PATIENCE_S);
+    if (st != TRI_OK) {
+        process_close(t);
+        return st;
+    }
+    *out = t;
+    return TRI_OK;
+}
+
+/* A process cannot be told of a new target: it starts afresh. */
+static void process_retarget(tri_trial *t, int64_t run, int64_t resource,
+                             int64_t target_step)
+{
+    stop(t);
+    t->setup.run = run;
+    t->setup.resource = resource;
+    t->setup.target_step = target_step;
+    t->pending = tri_rendezvous_meet(t->setup.comm, (uint64_t)run, PATIENCE_S,
+                                     &t->at);
+    if (t->pending == TRI_OK) {
+        fill_facts(t);
+        t->pending = start(t);
+    }
+}
+
+/* ---- hearing ----------------------------------------------------------- */
+
+static void on_line(void *ctx, const tri_metric_line *line)
+{
+    tri_trial *t = ctx;
+    heard *h = &t->news;
+    int counts = line->step >= 0 || line->has_loss || !isnan(line->tokens) ||
+                 !isnan(line->samples);
+    int64_t step = line->step >= 0 ? line->step : t->last_step + counts;
+
+    if (line->bytes > 0 && line->bytes < 9e15) {
+        t->bytes = (uint64_t)line->bytes > t->bytes ? (uint64_t)line->bytes
+                                                    : t->bytes;
+    }
+    if (!isnan(line->own)) {
+        h->own = line->own;
+    }
+    if (line->has_loss) {
+        h->loss += line->loss;
+        h->with_loss++;
+        h->bad_loss += !isfinite(line->loss);
+    }
+    if (step > t->last_step) {
+        h->steps += step - t->last_step;
+        h->lines++;
+        h->tokens += line->tokens > 0 ? line->tokens : 0;
+        h->samples += line->samples > 0 ? line->samples : 0;
+        t->last_step = step;
+    }
+}
+
+static void on_output(void *ctx, const char *bytes, size_t n)
+{
+    tri_trial *t = ctx;
+
+    tri_metrics_feed(t->metrics, bytes, n, on_line, t);
+}
+
+/* The last line of standard error that is not empty, for sentences. */
+static void last_line(const char *tail, size_t n, char *buf, size_t bytes)
+{
+    size_t end = n;
+    size_t from;
+
+    while (end > 0 && (tail[end - 1] == '\n' || tail[end - 1] == ' ')) {
+        end--;
+    }
+    from = end;
+    while (from > 0 && tail[from - 1] != '\n') {
+        from--;
+    }
+    if (end - from >= bytes) {
+        end = from + bytes - 1;
+    }
+    for (size_t i = from; i < end; i++) {
+        unsigned char c = (unsigned char)tail[i];
+
+        buf[i - from] = c < 32 || c == 127 ? ' ' : (char)c;
+    }
+    buf[end - from] = 0;
+}
+
+/* A process that ended badly is this rank's status. */
+static void judge_end(tri_trial *t, int wait_status, tri_vote *vote)
+{
+    char what[128];
+    char said[120];
+    size_t n;
+    const char *tail = tri_child_stderr(t->child, &n);
+    tri_reason reason = tri_process_class(wait_status, what, sizeof what);
+
+    if (reason == TRI_REASON_NONE) {
+        return;
+    }
+    last_line(tail, n, said, sizeof said);
+    vote->status = TRI_FAIL(TRI_ETRIAL, "the process of rank %d %s%s%s",
+                            t->at.rank, what, said[0] ? ": " : "", said);
+    vote->reason = (int32_t)reason;
+}
+
+static void put_news(tri_trial *t, tri_vote *vote)
+{
+    heard *h = &t->news;
+    double now = tri_now();
+
+    if (h->bad_loss > 0 && vote->status == TRI_OK) {
+        vote->status = TRI_FAIL(TRI_ENAN,
+                                "the loss is not a number near "
+                                "step %lld",
+                                (long long)t->last_step);
+    }
+    if (h->steps > 0) {
+        vote->has = 1;
+        vote->x[0] = (double)t->last_step;
+        vote->x[1] = (double)h->steps;
+        vote->x[2] = (now - t->last_s) / (double)h->steps;
+        vote->x[3] = h->tokens / (double)h->lines;
+        vote->x[4] = h->samples / (double)h->lines;
+        vote->x[5] = h->with_loss ? h->loss / (double)h->with_loss : NAN;
+        vote->x[6] = h->own;
+    }
+    memset(h, 0, sizeof *h);
+    h->own = NAN;
+}
+
+static void hear(tri_trial *t, tri_vote *vote)
+{
+    int wait_status = 0;
+    double now;
+
+    if (t->pending != TRI_OK) {
+        vote->status = (int32_t)t->pending;
+        t->pending = TRI_OK;
+    } else if (t->child) {
+        tri_child_hear(t->child, SLICE_S, on_output, t);
+        now = tri_now();
+        if (now >= t->rss_s) {
+            t->rss = tri_child_rss(t->child);
+            t->rss_s = now + RSS_S;
+        }
+        vote->all = tri_child_ended(t->child, &wait_status);
+        if (vote->all) {
+            judge_end(t, wait_status, vote);
+        }
+        put_news(t, vote);
+    }
+    if (vote->status != TRI_OK) {
+        memccpy(vote->sentence, tri_error_last()->sentence, 0,
+                sizeof vote->sentence - 1);
+    }
+    vote->max[0] = t->bytes;
+    vote->max[1] = t->rss;
+}
+
+/* The failing rank's standard error goes to the leader. */
+static tri_status send_tail(tri_trial *t, int failing)
+{
+    struct {
+        uint64_t n;
+        char bytes[TRI_STDERR_BYTES];
+    } tail = {0};
+    size_t n = 0;
+
+    if (t->at.rank != 0 && t->at.rank != failing) {
+        return TRI_OK;
+    }
+    if (t->at.rank == failing && t->child) {
+        const char *bytes = tri_child_stderr(t->child, &n);
+
+        memcpy(tail.bytes, bytes, n);
+        tail.n = n;
+    }
+    if (failing != 0 && t->at.rank == failing) {
+        return tri_p2p_send(t->setup.comm, 0, TRI_TAG_WORD, &tail,
+                            (int)sizeof tail, PATIENCE_S);
+    }
+    if (failing != 0) {
+        TRI_TRY(tri_p2p_receive(t->setup.comm, failing, TRI_TAG_WORD, &tail,
+                                (int)sizeof tail, PATIENCE_S));
+    }
+    t->tail = malloc(sizeof tail.bytes);
+    t->tail_bytes = t->tail ? tail.n : 0;
+    if (t->tail) {
+        memcpy(t->tail, tail.bytes, sizeof tail.bytes);
+    }
+    return TRI_OK;
+}
+
+static tri_status pass_failure(tri_trial *t, const tri_vote *vote)
+{
+    t->reason = (tri_reason)vote->reason;
+    TRI_TRY(send_tail(t, vote->rank));
+    return TRI_FAIL((tri_status)vote->status, "%s", vote->sentence);
+}
+
+static void fill_step(const tri_vote *vote, const tri_trial *t, tri_step *out)
+{
+    memset(out, 0, sizeof *out);
+    out->word = vote->word;
+    out->loss = out->own = NAN;
+    out->ended = vote->all;
+    out->rss_bytes = vote->max[1];
+    out->bytes = vote->max[0] ? vote->max[0] : vote->max[1];
+    out->step = t->last_step;
+    if (vote->has) {
+        out->completed = 1;
+        out->step = (int64_t)vote->x[0];
+        out->step_s = vote->x[2];
+        out->tokens = (int64_t)vote->x[3];
+        out->samples = (int64_t)vote->x[4];
+        out->loss = vote->x[5];
+        out->own = vote->x[6];
+    }
+}
+
+static tri_status process_step(tri_trial *t, int word, tri_step *out)
+{
+    tri_vote vote;
+
+    memset(&vote, 0, sizeof vote);
+    vote.word = word;
+    hear(t, &vote);
+    TRI_TRY(tri_group_vote(t->setup.comm, &vote, PATIENCE_S));
+    if (vote.status != TRI_OK) {
+        return pass_failure(t, &vote);
+    }
+    t->measured = t->measured || vote.has;
+    if (vote.has) { /* whoever reports, all count alike */
+        t->last_step = (int64_t)vote.x[0] > t->last_step ? (int64_t)vote.x[0]
+                                                         : t->last_step;
+        t->last_s = tri_now();
+    }
+    if (vote.all && !t->measured) {
+        t->reason = TRI_REASON_BAD_EXIT;
+        vote.rank = 0;
+        TRI_TRY(send_tail(t, 0));
+        return TRI_FAIL(TRI_ETRIAL,
+                        "the process ended without a metric: it should print "
+                        "JSON lines such as {\"step\": 1, \"loss\": 2.5}");
+    }
+    fill_step(&vote, t, out);
+    return TRI_OK;
+}
+
+static const char *process_stderr(tri_trial *t, size_t *bytes)
+{
+    *bytes = t->tail_bytes;
+    return t->tail ? t->tail : "";
+}
+
+static tri_reason process_reason(tri_trial *t)
+{
+    return t->reason;
+}
+
+const tri_trial_ops tri_trial_process = {
+        .name = "process",
+        .open = process_open,
+        .step = process_step,
+        .stderr_tail = process_stderr,
+        .retarget = process_retarget,
+        .reason = process_reason,
+        .close = process_close,
+};
+
+/* ---- before any is started --------------------------------------------- */
+
+tri_status tri_process_check(const tri_study *study)
+{
+    const tri_process_spec *spec = &study->model.u.process;
+
+    if (study->model.kind != TRI_MODEL_PROCESS) {
+        return TRI_OK;
+    }
+    for (int i = 0; i < spec->n_argv; i++) {
+        TRI_TRY(tri_template_check(spec->argv[i], study));
+    }
+    for (int i = 0; i < spec->n_env; i++) {
+        TRI_TRY(tri_template_check(spec->env[i].value, study));
+    }
+    if (spec->leader) {
+        return TRI_FAIL(TRI_EUNBUILT, "model.launch: leader is not built yet");
+    }
+    if (spec->setup) {
+        return TRI_FAIL(TRI_EUNBUILT, "model.setup is not built yet; put it "
+                                      "into the command with shell: true");
+    }
+    if (spec->n_patterns > 0) {
+        return TRI_FAIL(TRI_EUNBUILT,
+                        "model.metrics.patterns are not built yet; print JSON "
+                        "lines on standard output");
+    }
+    return TRI_OK;
+}

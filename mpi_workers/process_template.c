@@ -1,0 +1,207 @@
+/*
+ * Expands command templates.
+ */
+#include "mpi_workers/process_template.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NAME_BYTES 128
+
+const char *const tri_fact_names[] = {
+        "rank",  "world_size",  "local_rank",  "local_world_size", "run",
+        "trial", "resource",    "rung",        "attempt",          "epoch",
+        "seed",  "master_addr", "master_port", "study_dir",        NULL};
+
+static int print_number(char *buf, size_t bytes, int64_t value)
+{
+    snprintf(buf, bytes, "%lld", (long long)value);
+    return 1;
+}
+
+int tri_fact_print(const tri_facts *f, const char *name, char *buf,
+                   size_t bytes)
+{
+    const struct {
+        const char *name;
+        int64_t value;
+    } numbers[] = {{"rank", f->rank},
+                   {"world_size", f->world_size},
+                   {"local_rank", f->local_rank},
+                   {"local_world_size", f->local_world_size},
+                   {"run", f->run},
+                   {"trial", f->trial},
+                   {"resource", f->resource},
+                   {"rung", f->rung},
+                   {"attempt", f->attempt},
+                   {"epoch", f->epoch},
+                   {"master_port", f->master_port}};
+
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+        if (strcmp(name, numbers[i].name) == 0) {
+            return print_number(buf, bytes, numbers[i].value);
+        }
+    }
+    if (strcmp(name, "seed") == 0) {
+        snprintf(buf, bytes, "%llu", (unsigned long long)f->seed);
+        return 1;
+    }
+    if (strcmp(name, "master_addr") == 0) {
+        snprintf(buf, bytes, "%s", f->master_addr);
+        return 1;
+    }
+    if (strcmp(name, "study_dir") == 0) {
+        snprintf(buf, bytes, "%s", f->study_dir);
+        return 1;
+    }
+    return 0;
+}
+
+static int is_fact(const char *name)
+{
+    for (int i = 0; tri_fact_names[i]; i++) {
+        if (strcmp(name, tri_fact_names[i]) == 0) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+static int is_param(const tri_space *space, const char *name)
+{
+    for (int i = 0; i < tri_space_n_params(space); i++) {
+        if (strcmp(tri_space_param(space, i)->name, name) == 0) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+typedef struct text { /* grows */
+    char *data;
+    size_t bytes, room;
+} text;
+
+static tri_status append(text *t, const char *from, size_t bytes)
+{
+    if (t->bytes + bytes + 1 > t->room) {
+        size_t room = 2 * t->room + bytes + 64;
+        char *grown = realloc(t->data, room);
+
+        if (!grown) {
+            return TRI_FAIL(TRI_ENOMEM, "no memory for a command");
+        }
+        t->data = grown;
+        t->room = room;
+    }
+    memcpy(t->data + t->bytes, from, bytes);
+    t->bytes += bytes;
+    t->data[t->bytes] = 0;
+    return TRI_OK;
+}
+
+/* What placeholder `name` stands for.  Without facts: only whether it is
+ * known. */
+static tri_status value_of(const char *name, const tri_study *study,
+                           const tri_config *config, const tri_facts *facts,
+                           char *buf, size_t bytes)
+{
+    tri_value v;
+
+    buf[0] = 0;
+    if (is_fact(name)) {
+        if (facts) {
+            tri_fact_print(facts, name, buf, bytes);
+        }
+        return TRI_OK;
+    }
+    if (!is_param(study->space, name)) {
+        return TRI_FAIL(TRI_EINVAL,
+                        "command: unknown placeholder {%s}: it is neither a "
+                        "parameter nor one of rank, world_size, local_rank, "
+                        "run, trial, resource, study_dir, ... (a brace of the "
+                        "command's own is written twice: {{)",
+                        name);
+    }
+    if (facts) {
+        TRI_TRY(tri_space_lookup(study->space, config, name, &v));
+        if (v.type != TRI_INACTIVE) {
+            tri_value_print(v, buf, bytes);
+        }
+    }
+    return TRI_OK;
+}
+
+/* One placeholder, *at behind its brace; leaves *at behind the closing one. */
+static tri_status expand_one(const char **at, const tri_study *study,
+                             const tri_config *config, const tri_facts *facts,
+                             text *out)
+{
+    const char *end = strchr(*at, '}');
+    char name[NAME_BYTES];
+    char value[4096];
+    size_t bytes = end ? (size_t)(end - *at) : 0;
+
+    if (!end) {
+        return TRI_FAIL(TRI_EINVAL,
+                        "command: '{%.40s' is not closed (a brace of the "
+                        "command's own is written twice: {{)",
+                        *at);
+    }
+    if (bytes >= sizeof name) {
+        bytes = sizeof name - 1;
+    }
+    memcpy(name, *at, bytes);
+    name[bytes] = 0;
+    TRI_TRY(value_of(name, study, config, facts, value, sizeof value));
+    *at = end + 1;
+    return append(out, value, strlen(value));
+}
+
+static tri_status expand(const char *at, const tri_study *study,
+                         const tri_config *config, const tri_facts *facts,
+                         text *out)
+{
+    TRI_TRY(append(out, "", 0));
+    while (*at) {
+        size_t plain = strcspn(at, "{}");
+
+        TRI_TRY(append(out, at, plain));
+        at += plain;
+        if (at[0] && at[1] == at[0]) {
+            TRI_TRY(append(out, at, 1));
+            at += 2;
+        } else if (*at == '{') {
+            at++;
+            TRI_TRY(expand_one(&at, study, config, facts, out));
+        } else if (*at == '}') {
+            TRI_TRY(append(out, at++, 1));
+        }
+    }
+    return TRI_OK;
+}
+
+tri_status tri_template_expand(const char *from, const tri_study *study,
+                               const tri_config *config, const tri_facts *facts,
+                               char **out)
+{
+    text t = {0};
+    tri_status st = expand(from, study, config, facts, &t);
+
+    if (st != TRI_OK) {
+        free(t.data);
+        return st;
+    }
+    *out = t.data;
+    return TRI_OK;
+}
+
+tri_status tri_template_check(const char *from, const tri_study *study)
+{
+    text t = {0};
+    tri_status st = expand(from, study, NULL, NULL, &t);
+
+    free(t.data);
+    return st;
+}

@@ -1,0 +1,383 @@
+/*
+ * The run loop of a group's rank.
+ */
+#include "mpi_workers/run.h"
+
+#include "mpi_workers/p2p.h"
+#include "mpi_workers/pause.h"
+#include "mpi_workers/run_internal.h"
+#include "trireme/log.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* How long the leader waits for the verdict at a rung's end. */
+#define VERDICT_S 1.0
+/* Beyond any pause that a leader in order makes between two words. */
+#define PATIENCE_S 60.0
+
+tri_reason tri_run_reason(tri_status st)
+{
+    switch (st) {
+    case TRI_EOOM:
+        return TRI_REASON_OOM;
+    case TRI_ENAN:
+        return TRI_REASON_NAN;
+    case TRI_EDIVERGED:
+        return TRI_REASON_DIVERGED;
+    case TRI_EINFEASIBLE:
+    case TRI_EDATA:
+    case TRI_EINVAL:
+    case TRI_ETYPE:
+    case TRI_ERANGE:
+    case TRI_EUNBUILT:
+        return TRI_REASON_INFEASIBLE;
+    case TRI_ENOMEM:
+        return TRI_REASON_OOM_HOST;
+    case TRI_ETIMEOUT:
+        return TRI_REASON_HUNG;
+    case TRI_EPEER:
+    case TRI_ECOMM:
+        return TRI_REASON_RENDEZVOUS;
+    default:
+        return TRI_REASON_BAD_EXIT;
+    }
+}
+
+/* ---- the leader and rank 0 --------------------------------------------- */
+
+/* Look for a verdict on this run; what is for later is put aside. */
+static void poll_control(tri_run *r)
+{
+    tri_message m;
+
+    tri_worker_tend(r->w);
+    while (tri_worker_receive(r->w, &m)) {
+        const tri_cmd_verdict *v = &m.u.command.u.verdict;
+
+        if (r->leads && m.u.command.kind == TRI_CMD_VERDICT &&
+            v->run == r->number && v->attempt == r->attempt) {
+            r->verdict = *v;
+            r->has_verdict = 1;
+        } else {
+            tri_channel_keep(r->w->channel);
+        }
+    }
+}
+
+/* Whether the leader has measured enough, or long enough. */
+static int is_far_enough(tri_run *r)
+{
+    const tri_study *study = r->w->study;
+
+    if (tri_goal_reached(&r->goal, r->measure)) {
+        return 1;
+    }
+    return r->a->until_precision && !study->objective.learned &&
+           r->ops != &tri_trial_synthetic &&
+           tri_measure_is_precise(r->measure, study->objective.metric,
+                                  study->measure.precision,
+                                  study->measure.min_steps);
+}
+
+static int leaders_word(tri_run *r)
+{
+    if (r->w->leaving) {
+        return TRI_WORD_DRAIN;
+    }
+    if (r->has_verdict && r->verdict.verdict != TRI_VERDICT_CONTINUE) {
+        return r->verdict.drain ? TRI_WORD_DRAIN : TRI_WORD_STOP;
+    }
+    r->done = r->done || is_far_enough(r);
+    return r->done ? TRI_WORD_DONE : TRI_WORD_ON;
+}
+
+/* ---- stepping ---------------------------------------------------------- */
+
+static void note_step(tri_run *r, const tri_step *s)
+{
+    r->bytes = s->bytes > r->bytes ? s->bytes : r->bytes;
+    r->rss = s->rss_bytes > r->rss ? s->rss_bytes : r->rss;
+    r->ended = s->ended;
+    if (!s->completed) {
+        return;
+    }
+    if (r->leads) {
+        tri_run_observe(r, s);
+    }
+    r->last = *s;
+}
+
+static int at_goal(const tri_run *r)
+{
+    return r->goal.step >= 0 && r->last.step >= r->goal.step;
+}
+
+/* Step until the goal, the trial's own end or a word; *word: the leader's. */
+static tri_status step_on(tri_run *r, int *word)
+{
+    tri_step s;
+
+    *word = TRI_WORD_ON;
+    while (!at_goal(r) && !r->ended && *word == TRI_WORD_ON) {
+        poll_control(r);
+        if (r->w->dying) {
+            return TRI_OK;
+        }
+        TRI_TRY(r->ops->step(r->trial, r->leads ? leaders_word(r) : 0, &s));
+        note_step(r, &s);
+        *word = s.word;
+    }
+    return TRI_OK;
+}
+
+/* ---- between runs ------------------------------------------------------ */
+
+/* What the leader tells its members where stepping ended. */
+typedef struct decision {
+    int32_t goes_on;
+    int32_t save;
+    int64_t next_run, resource;
+    int32_t next_rung, drain;
+} decision;
+
+/* The leader waits for rank 0's verdict, within bounds. */
+static void await_verdict(tri_run *r)
+{
+    double end = tri_now() + VERDICT_S;
+    tri_pause pause = {0};
+
+    while (!r->has_verdict && !r->w->leaving && !r->w->dying) {
+        poll_control(r);
+        if (!r->has_verdict && tri_now() > end) {
+            return;
+        }
+        if (!r->has_verdict) {
+            tri_pause_sleep(&pause);
+        }
+    }
+}
+
+static decision decide(tri_run *r)
+{
+    const tri_cmd_verdict *v = &r->verdict;
+    decision d = {0};
+
+    if (!r->has_verdict) { /* late: free the ranks by ourselves */
+        d.save = r->a->save && !r->w->leaving;
+        d.drain = r->w->leaving;
+        return d;
+    }
+    d.goes_on = v->verdict == TRI_VERDICT_CONTINUE;
+    d.save = v->save;
+    d.drain = v->drain;
+    d.next_run = v->next_run;
+    d.next_rung = v->next_rung;
+    d.resource = v->resource;
+    r->has_verdict = 0;
+    return d;
+}
+
+static tri_status share_decision(tri_run *r, decision *d)
+{
+    int n;
+
+    if (!r->leads) {
+        return tri_p2p_receive(r->comm, 0, TRI_TAG_WORD, d, (int)sizeof *d,
+                               PATIENCE_S);
+    }
+    MPI_Comm_size(r->comm, &n);
+    for (int i = 1; i < n; i++) {
+        TRI_TRY(tri_p2p_send(r->comm, i, TRI_TAG_WORD, d, (int)sizeof *d,
+                             PATIENCE_S));
+    }
+    return TRI_OK;
+}
+
+static void name_checkpoint(const tri_run *r, char *name, size_t bytes)
+{
+    snprintf(name, bytes, "%.120s.r%lld.a%d.e%d.ckpt", r->w->study->name,
+             (long long)r->number, r->attempt, r->w->epoch);
+}
+
+static void checkpoint_path(const tri_worker *w, const char *name, char *buf,
+                            size_t bytes)
+{
+    char within[1024];
+
+    snprintf(within, sizeof within, "%s/%s", w->study->checkpoints.dir, name);
+    tri_study_resolve(w->study, within, buf, bytes);
+}
+
+/* Save, all together; a failure costs the checkpoint, not the result. */
+static tri_status save(tri_run *r)
+{
+    char path[4096];
+    uint64_t bytes = 0;
+    double start = tri_now();
+    tri_status st;
+
+    if (!r->ops->save || r->ended) {
+        return TRI_OK;
+    }
+    name_checkpoint(r, r->checkpoint, sizeof r->checkpoint);
+    checkpoint_path(r->w, r->checkpoint, path, sizeof path);
+    st = r->ops->save(r->trial, path, &bytes);
+    st = tri_group_agree(r->comm, st, PATIENCE_S);
+    if (st != TRI_OK) {
+        TRI_LOG(TRI_LOG_WARN, "run %lld goes without a checkpoint: %s",
+                (long long)r->number, tri_error_last()->sentence);
+        r->checkpoint[0] = 0;
+        return tri_status_scope(st) == TRI_SCOPE_GROUP ? st : TRI_OK;
+    }
+    r->checkpoint_s = tri_now() - start;
+    r->checkpoint_bytes = bytes;
+    return TRI_OK;
+}
+
+static tri_status go_on(tri_run *r, const decision *d)
+{
+    r->number = d->next_run;
+    r->rung = d->next_rung;
+    r->attempt = 0;
+    r->resource = d->resource;
+    r->done = r->ended = 0;
+    r->checkpoint[0] = 0;
+    tri_run_restart_reports(r);
+    TRI_TRY(tri_goal_set(r->w->study, &r->a->layout, r->resource, &r->goal));
+    if (r->ops->retarget) {
+        r->ops->retarget(r->trial, r->number, r->resource, r->goal.step);
+    }
+    return TRI_OK;
+}
+
+/* ---- a run ------------------------------------------------------------- */
+
+static tri_status open_trial(tri_run *r)
+{
+    const tri_assignment *a = r->a;
+    char path[4096];
+    tri_trial_setup setup;
+
+    TRI_TRY(tri_goal_set(r->w->study, &a->layout, a->resource, &r->goal));
+    if (r->leads) {
+        TRI_TRY(tri_measure_create(r->goal.warmup, &r->measure));
+    }
+    if (a->checkpoint) {
+        checkpoint_path(r->w, a->checkpoint, path, sizeof path);
+    }
+    setup = (tri_trial_setup){.study = r->w->study,
+                              .config = a->config,
+                              .layout = a->layout,
+                              .comm = r->comm,
+                              .quota_bytes = r->w->quota_bytes,
+                              .trial = a->trial,
+                              .run = a->run,
+                              .rung = a->rung,
+                              .attempt = a->attempt,
+                              .epoch = r->w->epoch,
+                              .phase = a->phase,
+                              .resource = a->resource,
+                              .target_step = r->goal.step,
+                              .first_step =
+                                      a->checkpoint ? a->checkpoint_step : 0,
+                              .warmup_steps = r->goal.warmup,
+                              .checkpoint = a->checkpoint ? path : NULL};
+    r->last.step = setup.first_step;
+    return r->ops->open(&setup, &r->trial);
+}
+
+/* Run, and go on in place as long as rank 0 says so. */
+static tri_status run_through(tri_run *r)
+{
+    decision d;
+    int word;
+
+    for (;;) {
+        TRI_TRY(step_on(r, &word));
+        if (r->w->dying) {
+            return TRI_OK;
+        }
+        if (r->leads) {
+            tri_run_flush(r);
+            if (word == TRI_WORD_ON || word == TRI_WORD_DONE) {
+                tri_run_tell(r, TRI_EV_FINISHED, TRI_REASON_NONE, "");
+                await_verdict(r);
+            }
+            d = decide(r);
+        }
+        TRI_TRY(share_decision(r, &d));
+        if (!d.goes_on) {
+            break;
+        }
+        TRI_TRY(go_on(r, &d));
+    }
+    if (d.save) {
+        TRI_TRY(save(r));
+    }
+    if (r->leads && !r->w->dying) {
+        tri_run_tell(r, d.drain ? TRI_EV_INTERRUPTED : TRI_EV_PAUSED,
+                     d.drain ? TRI_REASON_DRAINED : TRI_REASON_NONE, "");
+    }
+    return TRI_OK;
+}
+
+static void tell_failure(tri_run *r, tri_status st)
+{
+    tri_reason reason = TRI_REASON_NONE;
+    char sentence[TRI_ERROR_BYTES];
+
+    snprintf(sentence, sizeof sentence, "%s", tri_error_last()->sentence);
+    if (r->trial && r->ops->reason) {
+        reason = r->ops->reason(r->trial);
+    }
+    if (reason == TRI_REASON_NONE) {
+        reason = tri_run_reason(st);
+    }
+    tri_run_flush(r);
+    tri_run_tell(r, TRI_EV_FAILED, reason, sentence);
+}
+
+/* Forming's key: no other forming has it. */
+static uint64_t key_of(const tri_assignment *a)
+{
+    return (uint64_t)a->run * 16 + (uint64_t)(a->attempt & 15);
+}
+
+void tri_run_execute(tri_worker *w, const tri_assignment *a)
+{
+    tri_run r;
+    tri_status st;
+    int broken;
+
+    memset(&r, 0, sizeof r);
+    r.w = w;
+    r.a = a;
+    r.ops = tri_trial_kind(w->study->model.kind);
+    r.number = a->run;
+    r.attempt = a->attempt;
+    r.rung = a->rung;
+    r.resource = a->resource;
+    r.leads = a->ranks[0] == w->world.rank;
+    r.comm = MPI_COMM_NULL;
+    st = tri_groups_enter(w->groups, a->ranks, a->n_ranks, key_of(a),
+                          w->study->timeouts.startup_s, &r.comm);
+    if (st == TRI_OK) {
+        st = open_trial(&r);
+    }
+    if (st == TRI_OK) {
+        st = run_through(&r);
+    }
+    if (st != TRI_OK && r.leads) {
+        tell_failure(&r, st);
+    }
+    broken = tri_status_scope(st) >= TRI_SCOPE_GROUP;
+    if (!w->dying) {
+        r.ops->close(r.trial);
+        if (r.comm != MPI_COMM_NULL) {
+            tri_groups_leave(w->groups, r.comm, broken);
+        }
+    }
+    tri_measure_destroy(r.measure);
+}

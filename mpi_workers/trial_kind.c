@@ -1,0 +1,25 @@
+/*
+ * The kinds of trials, by model.
+ */
+#include "mpi_workers/trial_kind.h"
+
+static const struct {
+    tri_model_kind model;
+    const tri_trial_ops *ops;
+} kinds[] = {
+        {TRI_MODEL_GPT, &tri_trial_engine},
+        {TRI_MODEL_MLP, &tri_trial_engine},
+        {TRI_MODEL_SYNTHETIC, &tri_trial_synthetic},
+        {TRI_MODEL_TABLE, &tri_trial_synthetic},
+        {TRI_MODEL_PROCESS, &tri_trial_process},
+};
+
+const tri_trial_ops *tri_trial_kind(tri_model_kind model)
+{
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        if (kinds[i].model == model) {
+            return kinds[i].ops;
+        }
+    }
+    return NULL;
+}

@@ -1,0 +1,153 @@
+/*
+ * Communicators, seats and the announcement of a study.
+ */
+#include "mpi_workers/world.h"
+
+#include "mpi_workers/pause.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Wait without spinning: rank 0 may be reading a long history. */
+static tri_status wait_patiently(MPI_Request *request)
+{
+    tri_pause pause = {0};
+    int done = 0;
+
+    for (;;) {
+        if (MPI_Test(request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS) {
+            return TRI_FAIL(TRI_ECOMM, "the ranks cannot be reached");
+        }
+        if (done) {
+            return TRI_OK;
+        }
+        tri_pause_sleep(&pause);
+    }
+}
+
+static tri_status share_seats(tri_world *w)
+{
+    tri_seat *seats = calloc((size_t)w->size, sizeof *seats);
+    tri_seat mine;
+    MPI_Request request;
+
+    if (!seats) {
+        return TRI_FAIL(TRI_ENOMEM, "no memory for %d seats", w->size);
+    }
+    memset(&mine, 0, sizeof mine);
+    memcpy(mine.host, w->place.host, sizeof mine.host);
+    mine.cores = w->place.cores;
+    mine.host_cores = w->place.host_cores;
+    mine.memory_bytes = w->place.memory_bytes;
+    w->seats = seats;
+    MPI_Iallgather(&mine, (int)sizeof mine, MPI_BYTE, seats, (int)sizeof mine,
+                   MPI_BYTE, w->control, &request);
+    TRI_TRY(wait_patiently(&request));
+    for (int i = 0; i < w->size; i++) {
+        for (int j = 0; j < w->size; j++) {
+            seats[i].host_ranks += strcmp(seats[i].host, seats[j].host) == 0;
+        }
+    }
+    return TRI_OK;
+}
+
+tri_status tri_world_open(tri_world *out)
+{
+    tri_world w;
+    tri_status st;
+
+    memset(&w, 0, sizeof w);
+    if (MPI_Comm_dup(MPI_COMM_WORLD, &w.control) != MPI_SUCCESS ||
+        MPI_Comm_dup(MPI_COMM_WORLD, &w.peers) != MPI_SUCCESS) {
+        return TRI_FAIL(TRI_ECOMM, "the world cannot be duplicated");
+    }
+    MPI_Comm_set_errhandler(w.control, MPI_ERRORS_RETURN);
+    MPI_Comm_set_errhandler(w.peers, MPI_ERRORS_RETURN);
+    MPI_Comm_rank(w.control, &w.rank);
+    MPI_Comm_size(w.control, &w.size);
+    tri_place_read(&w.place);
+    st = share_seats(&w);
+    if (st != TRI_OK) {
+        free(w.seats);
+        return st;
+    }
+    *out = w;
+    return TRI_OK;
+}
+
+void tri_world_close(tri_world *w, int frees)
+{
+    if (frees) {
+        MPI_Comm_free(&w->control);
+        MPI_Comm_free(&w->peers);
+    }
+    free(w->seats);
+    w->seats = NULL;
+}
+
+/* Broadcast `bytes` bytes in parts that an int can count. */
+static tri_status broadcast(tri_world *w, void *data, uint64_t bytes)
+{
+    for (uint64_t at = 0; at < bytes;) {
+        uint64_t part = bytes - at < 1u << 30 ? bytes - at : 1u << 30;
+        MPI_Request request;
+
+        MPI_Ibcast((char *)data + at, (int)part, MPI_BYTE, 0, w->control,
+                   &request);
+        TRI_TRY(wait_patiently(&request));
+        at += part;
+    }
+    return TRI_OK;
+}
+
+static tri_status hear(tri_world *w, uint64_t bytes, tri_arena *arena,
+                       tri_event *heard)
+{
+    char *data = malloc(bytes + 1);
+    tri_status st;
+
+    if (!data) {
+        return TRI_FAIL(TRI_ENOMEM, "no memory for a study of %llu bytes",
+                        (unsigned long long)bytes);
+    }
+    st = broadcast(w, data, bytes);
+    if (st == TRI_OK) {
+        st = tri_event_unpack(data, bytes, arena, heard);
+    }
+    free(data);
+    return st;
+}
+
+tri_status tri_world_announce(tri_world *w, const tri_event *open,
+                              tri_arena *arena, tri_event *heard)
+{
+    tri_buffer packed;
+    uint64_t bytes = 0;
+    tri_status st = TRI_OK;
+
+    tri_buffer_init(&packed);
+    if (open) {
+        st = tri_event_pack(open, &packed);
+        bytes = st == TRI_OK ? packed.bytes : 0;
+    }
+    if (broadcast(w, &bytes, sizeof bytes) != TRI_OK) {
+        st = TRI_ECOMM;
+    } else if (w->rank == 0) {
+        tri_status sent = broadcast(w, packed.data, bytes);
+
+        st = st == TRI_OK ? sent : st;
+    } else if (bytes == 0) {
+        memset(heard, 0, sizeof *heard);
+    } else {
+        st = hear(w, bytes, arena, heard);
+    }
+    tri_buffer_fini(&packed);
+    return st;
+}
+
+uint64_t tri_world_quota(const tri_world *w, int rank)
+{
+    const tri_seat *s = &w->seats[rank];
+
+    return s->memory_bytes / (uint64_t)(s->host_ranks > 0 ? s->host_ranks : 1);
+}

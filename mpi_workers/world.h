@@ -1,0 +1,43 @@
+/*
+ * Start-up, the only collective part of rank 0's life: the communicators, who
+ * sits where, and the study that rank 0 announces to all.
+ */
+#ifndef TRI_MPI_WORKERS_WORLD_H
+#define TRI_MPI_WORKERS_WORLD_H
+
+#include "mpi_workers/place.h"
+#include "trireme/wire.h"
+
+#include <mpi.h>
+
+typedef struct tri_seat { /* of one rank */
+    char host[64];
+    int cores, host_cores;
+    int host_ranks;        /* ranks of this job on that host */
+    uint64_t memory_bytes; /* the job's limit there */
+} tri_seat;
+
+typedef struct tri_world {
+    MPI_Comm control; /* between rank 0 and the others */
+    MPI_Comm peers;   /* among members while they form groups */
+    int rank, size;
+    tri_place place;
+    tri_seat *seats; /* of all ranks */
+} tri_world;
+
+/* Collective over MPI_COMM_WORLD.  [out] out.  TRI_ENOMEM, TRI_ECOMM. */
+tri_status tri_world_open(tri_world *out);
+/* `frees`: free the communicators (collective); else leave them. */
+void tri_world_close(tri_world *w, int frees);
+/*
+ * Collective: rank 0 gives `open`, whose study all others then hear of; NULL
+ * dismisses them.  Others give NULL and get it in *heard, borrowed from
+ * `arena`; kind TRI_EV_NONE if dismissed.
+ */
+tri_status tri_world_announce(tri_world *w, const tri_event *open,
+                              tri_arena *arena, tri_event *heard);
+/* Bytes that a rank may use where the study says auto: the limit of its host
+ * shared by the job's ranks there. */
+uint64_t tri_world_quota(const tri_world *w, int rank);
+
+#endif
