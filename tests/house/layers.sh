@@ -43,6 +43,10 @@ check_includes() {
         split("base space predict propose sched cost ctl wire sim", w, " ")
         for (i = 1; i in w; i++) pure[w[i]] = 1
     }
+    # the pure files of mpi_workers: who holds what, and in which order
+    function is_pure_worker(path) {
+        return path ~ /^mpi_workers\/(shard|schedule|schedule_check)\.[ch]$/
+    }
     function bad(why) { print file ":" line ": " why; offences++ }
     function folder_of(path,   part) {
         split(path, part, "/")
@@ -88,6 +92,10 @@ check_includes() {
         if (folder ~ /^\?/) { bad("say its layer in tests/house/layers.sh"); next }
         if (!(folder in rank) && folder !~ /^(models|mpi_workers)$/) {
             bad("unknown folder " folder); next
+        }
+        if (is_pure_worker(file) && ($4 in system_of ||
+                ($4 ~ /^mpi_workers\// && !is_pure_worker($4)))) {
+            bad(file " is pure and may not include " $4); next
         }
         if ($4 ~ /^trireme\//) public_header(folder, $4)
         else if ($3 == "\"" && $4 !~ /^(src|mpi_workers|models)\//)
