@@ -162,7 +162,7 @@ destroy_history:
 static tri_status choose_seed(leading *l)
 {
     const tune_options *o = l->options;
-    uint64_t stored;
+    uint64_t stored = 0;
 
     if (o->resume && tri_record_exists(l->output)) {
         if (stored_seed(l->output, &stored) != TRI_OK) {

@@ -138,6 +138,7 @@ static void print_rows_csv(FILE *out)
 
     tri_rows_init(&r, out, TRI_ROWS_CSV);
     tri_rows_heading(&r);
+    put_row(&r); /* names only */
     put_row(&r);
     put_row(&r);
 }
@@ -148,6 +149,7 @@ static void print_rows_json(FILE *out)
 
     tri_rows_init(&r, out, TRI_ROWS_JSON);
     tri_rows_heading(&r);
+    put_row(&r); /* names only */
     put_row(&r);
     put_row(&r);
 }

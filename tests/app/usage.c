@@ -17,7 +17,7 @@ static void commands_are_checked(void **state)
 static void options_are_checked(void **state)
 {
     (void)state;
-    cli_expect_sentence(cli_run("check --rank s.yaml --bogus"), 1,
+    cli_expect_sentence(cli_run("check s.yaml --bogus"), 1,
                         "unknown option '--bogus'");
     cli_expect_sentence(cli_run("check s.yaml --ranks"), 1,
                         "option --ranks needs a value: N");
