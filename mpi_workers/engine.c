@@ -5,10 +5,13 @@
 #include "mpi_workers/coll.h"
 #include "mpi_workers/corpus.h"
 #include "mpi_workers/trainer.h"
+#include "trireme/rng.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define HASHED_BYTES ((int64_t)1 << 16)
 
 struct tri_trial {
     tri_corpus corpus;
@@ -47,6 +50,24 @@ static tri_trainer_setup setup_of(const tri_trial_setup *s,
             .quota_bytes = s->quota_bytes};
 }
 
+/* Ranks on other machines may have found another file of that name. */
+static tri_status same_text(MPI_Comm comm, const tri_corpus *corpus)
+{
+    int64_t some = corpus->n < HASHED_BYTES ? corpus->n : HASHED_BYTES;
+    uint64_t mine =
+            tri_rng_hash(corpus->bytes, (size_t)some) ^ (uint64_t)corpus->n;
+    uint64_t in[2] = {mine, ~mine}, out[2] = {0, 0};
+
+    if (MPI_Allreduce(in, out, 2, MPI_UINT64_T, MPI_MIN, comm) != MPI_SUCCESS) {
+        return TRI_FAIL(TRI_ECOMM, "the group could not agree on its text");
+    }
+    if (out[0] != ~out[1]) {
+        return TRI_FAIL(TRI_EDATA,
+                        "the text is not the same on all ranks of the group");
+    }
+    return TRI_OK;
+}
+
 static tri_status open_trial(const tri_trial_setup *setup, tri_trial **out)
 {
     tri_trial *t = calloc(1, sizeof *t);
@@ -59,6 +80,9 @@ static tri_status open_trial(const tri_trial_setup *setup, tri_trial **out)
         st = open_corpus(setup->study, &t->corpus);
     }
     TRI_TRY_GOTO(st, tri_coll_agree(setup->comm, st), close);
+    if (t->corpus.bytes) {
+        TRI_TRY_GOTO(st, same_text(setup->comm, &t->corpus), close);
+    }
     s = setup_of(setup, &t->corpus);
     TRI_TRY_GOTO(st, tri_trainer_create(&s, setup->comm, &t->trainer), close);
     *out = t;
