@@ -26,8 +26,8 @@ static inline tri_real tri_vexp(tri_real x)
     int32_t n;
 
     c = c < -87.0f ? -87.0f : c;
-    z = c * 1.44269504f;
-    n = (int32_t)(z + 16384.5f) - 16384;
+    z = c >= -87.0f ? c : 0.0f; /* a NaN has no integer */
+    n = (int32_t)(z * 1.44269504f + 16384.5f) - 16384;
     r = c - (float)n * 0.693359375f;
     r = r - (float)n * -2.12194440e-4f;
     p = 1.9875691500e-4f;
