@@ -9,6 +9,9 @@
 #include <string.h>
 #include <sys/resource.h>
 
+/* A loss of so many times the first one (or of so much) will not come back. */
+#define DIVERGED 100
+
 /* What a rank brings to the agreement, and what comes out of it. */
 typedef struct share {
     double loss;    /* sum of shares */
@@ -130,6 +133,11 @@ static tri_status agree(tri_trainer *t, int word, tri_status st, share *out)
         return TRI_FAIL(TRI_ENAN, "the loss of step %lld is not a number",
                         (long long)t->steps + 1);
     }
+    if (t->steps > 0 && out->loss > DIVERGED * fmax(t->first_loss, 1)) {
+        return TRI_FAIL(TRI_EDIVERGED,
+                        "the loss of step %lld is %.4g, from %.4g at first",
+                        (long long)t->steps + 1, out->loss, t->first_loss);
+    }
     if (!isfinite(out->sumsq)) {
         return TRI_FAIL(TRI_ENAN, "the gradient of step %lld is not finite",
                         (long long)t->steps + 1);
@@ -156,6 +164,7 @@ tri_status tri_trainer_step(tri_trainer *t, int word, tri_step *out)
                           tri_shard_sample(l, t->at.dp, 0), l->micro_batch);
     tri_dp_reduce(&t->data, &t->tied, t->table, t->grads);
     TRI_TRY(agree(t, word, st, &all));
+    t->first_loss = t->steps ? t->first_loss : all.loss;
     t->norm = sqrt(all.sumsq);
     t->steps++;
     update(t);

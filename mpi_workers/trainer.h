@@ -46,8 +46,9 @@ tri_status tri_trainer_create(const tri_trainer_setup *setup, MPI_Comm group,
                               tri_trainer **out);
 /*
  * Collective.  One optimizer step; `word` is read on rank 0 and comes out on
- * all.  TRI_ENAN where loss or gradient is not finite (nothing is updated),
- * or the status of a rank in trouble, the same on every rank.
+ * all.  TRI_ENAN where loss or gradient is not finite, TRI_EDIVERGED where the
+ * loss is a hundred times that of the first step (nothing is updated), or the
+ * status of a rank in trouble, the same on every rank.
  */
 tri_status tri_trainer_step(tri_trainer *t, int word, tri_step *out);
 /* A local error of this rank: the next step reports it on all.  The sentence

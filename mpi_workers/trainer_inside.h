@@ -26,7 +26,7 @@ struct tri_trainer {
     tri_region *region;
     tri_real *params, *grads, *m, *v; /* flat arrays */
     int64_t steps;                    /* done */
-    double norm;
+    double norm, first_loss;
     tri_status complaint;
     MPI_Datatype share_type;
     MPI_Op share_op;

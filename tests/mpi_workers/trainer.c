@@ -147,6 +147,26 @@ static void nan_is_everyones(void **state)
     steps_and_learns(state); /* the group is usable at once */
 }
 
+static void divergence_is_found(void **state)
+{
+    tri_trainer_setup s = setup_of(2, 1, 2, 4, 1);
+    tri_status st = TRI_OK;
+    tri_trainer *t;
+    tri_step step;
+    int i;
+
+    (void)state;
+    s.optimizer.lr = 300;
+    t = open_trainer(&s);
+    for (i = 0; i < 50 && st == TRI_OK; i++) {
+        st = tri_trainer_step(t, 0, &step);
+    }
+    assert_int_equal(st, TRI_EDIVERGED);
+    same_everywhere(i);
+    tri_trainer_destroy(t);
+    nothing_left();
+}
+
 static void complaint_is_everyones(void **state)
 {
     tri_trainer_setup s = setup_of(2, 2, 1, 4, 0);
@@ -262,6 +282,7 @@ int main(int argc, char **argv)
             cmocka_unit_test(steps_and_learns),
             cmocka_unit_test(mlp_learns),
             cmocka_unit_test(nan_is_everyones),
+            cmocka_unit_test(divergence_is_found),
             cmocka_unit_test(complaint_is_everyones),
             cmocka_unit_test(memory_is_predicted),
             cmocka_unit_test(quota_is_everyones),
