@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+volatile sig_atomic_t tri_p2p_abandoned;
+
 /* Test until done or the limit; 0 at the limit. */
 static int wait_for(MPI_Request *request, MPI_Status *status, double limit_s)
 {
@@ -19,7 +21,7 @@ static int wait_for(MPI_Request *request, MPI_Status *status, double limit_s)
         if (MPI_Test(request, &done, status) != MPI_SUCCESS) {
             return 0;
         }
-        if (done || tri_now() > end) {
+        if (done || tri_p2p_abandoned || tri_now() > end) {
             return done;
         }
         tri_pause_sleep(&pause);

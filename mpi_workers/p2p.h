@@ -12,6 +12,11 @@
 
 #include <mpi.h>
 
+#include <signal.h>
+
+/* Set (by a signal handler) where this process ends: all waits give up. */
+extern volatile sig_atomic_t tri_p2p_abandoned;
+
 /* Send `bytes` bytes.  TRI_ETIMEOUT after `limit_s`, TRI_ECOMM, TRI_ENOMEM. */
 tri_status tri_p2p_send(MPI_Comm comm, int to, int tag, const void *data,
                         int bytes, double limit_s);

@@ -369,7 +369,8 @@ void tri_run_execute(tri_worker *w, const tri_assignment *a)
     if (st == TRI_OK) {
         st = run_through(&r);
     }
-    if (st != TRI_OK && r.leads) {
+    tri_worker_tend(w); /* a signal may be what is behind it */
+    if (st != TRI_OK && r.leads && !w->dying) {
         tell_failure(&r, st);
     }
     broken = tri_status_scope(st) >= TRI_SCOPE_GROUP;

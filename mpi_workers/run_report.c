@@ -5,6 +5,7 @@
 #include "mpi_workers/run_internal.h"
 
 #include "mpi_workers/pause.h"
+#include "trireme/curve.h"
 
 #include <math.h>
 #include <string.h>
@@ -75,24 +76,16 @@ void tri_run_observe(tri_run *r, const tri_step *s)
 }
 
 /* A curve's value stands for the metric that the study names. */
-static void put_curve(const tri_study *study, double value, tri_ev_outcome *out)
+static void put_curve(const tri_study *study, double value,
+                      tri_ev_outcome *out)
 {
-    switch (study->objective.metric) {
-    case TRI_METRIC_TOKENS_PER_S:
-        out->tokens_per_s = value;
-        break;
-    case TRI_METRIC_SAMPLES_PER_S:
-        out->samples_per_s = value;
-        break;
-    case TRI_METRIC_STEP_S:
-        out->step_s = value;
-        break;
-    case TRI_METRIC_LOSS:
-        out->loss = value;
-        break;
-    case TRI_METRIC_OWN:
-        break;
-    }
+    tri_measured m;
+
+    tri_curve_measured(study, value, &m);
+    out->tokens_per_s = m.tokens_per_s;
+    out->samples_per_s = m.samples_per_s;
+    out->step_s = m.step_s;
+    out->loss = m.loss;
     out->objective = value;
     out->lo = out->hi = NAN;
 }

@@ -23,6 +23,7 @@
 struct tri_trial {
     tri_curve *curve;
     const tri_config *config;
+    int learned; /* the objective: what was done before counts */
     MPI_Comm comm;
     int rank;
     int64_t from, to; /* units of the run under way */
@@ -70,6 +71,7 @@ static tri_status synthetic_open(const tri_trial_setup *setup, tri_trial **out)
         return st;
     }
     t->config = setup->config;
+    t->learned = setup->study->objective.learned;
     t->comm = setup->comm;
     MPI_Comm_rank(t->comm, &t->rank);
     first = read_checkpoint(setup->checkpoint);
@@ -182,7 +184,7 @@ static void synthetic_retarget(tri_trial *t, int64_t run, int64_t resource,
                                int64_t target_step)
 {
     (void)resource;
-    begin(t, run, t->at, target_step);
+    begin(t, run, t->learned ? t->at : 0, target_step);
 }
 
 static void synthetic_close(tri_trial *t)

@@ -4,7 +4,9 @@
  */
 #include "mpi_workers/worker.h"
 
+#include "mpi_workers/announced.h"
 #include "mpi_workers/child.h"
+#include "mpi_workers/p2p.h"
 #include "mpi_workers/pause.h"
 #include "mpi_workers/run.h"
 #include "trireme/log.h"
@@ -27,6 +29,7 @@ void tri_worker_note_signal(int signo)
         n_drain++;
     } else {
         n_end++;
+        tri_p2p_abandoned = 1;
     }
 }
 
@@ -251,34 +254,9 @@ static void say_hello(tri_worker *w)
     tri_worker_send(w, &m);
 }
 
-/* What the study refers to was announced with it. */
-static tri_status read_attachment(void *ctx, const char *path, char **data,
-                                  size_t *bytes)
+static tri_status join(tri_worker *w, const tri_ev_open *open)
 {
-    const tri_ev_open *open = ctx;
-
-    for (int i = 0; i < open->n_attachments; i++) {
-        const tri_attachment *a = &open->attachments[i];
-
-        if (strcmp(a->path, path) == 0) {
-            *data = malloc(a->text.bytes + 1);
-            if (!*data) {
-                return TRI_FAIL(TRI_ENOMEM, "no memory for %s", path);
-            }
-            memcpy(*data, a->text.data, a->text.bytes);
-            (*data)[a->text.bytes] = 0;
-            *bytes = a->text.bytes;
-            return TRI_OK;
-        }
-    }
-    return TRI_FAIL(TRI_EIO, "%s was not announced", path);
-}
-
-static tri_status join(tri_worker *w, tri_ev_open *open)
-{
-    TRI_TRY(tri_study_parse(open->study_text.data, open->study_text.bytes,
-                            open->study_path, read_attachment, open,
-                            &w->study));
+    TRI_TRY(tri_announced_study(open, &w->study));
     TRI_TRY(tri_groups_create(w->world.peers, MOST_GROUPS, &w->groups));
     TRI_TRY(tri_channel_create(w->world.control, &w->channel));
     w->epoch = open->epoch;

@@ -35,10 +35,19 @@ typedef struct tri_net_end {
 } tri_net_end;
 
 /*
+ * What can be known before a search starts, on rank 0: training data that is
+ * there and long enough, templates of a process model that name what exists,
+ * units that the model can count.  TRI_EDATA, TRI_EINVAL, TRI_EUNBUILT.
+ * tri_net_tune asks it too.
+ */
+TRI_API tri_status tri_net_preflight(const tri_study *study);
+
+/*
  * Run one opening of `study` on MPI_COMM_WORLD's rank 0.  Every other rank of
  * the world must be in tri_worker_main.  `study` as given by the user; its
  * text is sent to all ranks at start-up (broadcast).  [out] `out`; `ctl` (may
- * be NULL): the controller at the end, owned by the caller.
+ * be NULL): the controller at the end, owned by the caller.  study->seed is the
+ * seed; the stored one must be the same at a resume.
  * An error before the search started is returned (TRI_EEXIST: the output
  * exists; TRI_EOTHER; TRI_EIO ...), and the workers are told to leave.
  */

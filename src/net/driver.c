@@ -1,0 +1,144 @@
+/*
+ * The loop of rank 0.
+ */
+#include "src/net/driver.h"
+
+#include "trireme/log.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Messages taken before commands leave. */
+#define INBOX_MOST 64
+#define BEAT_S     1.0
+#define VIEW_S     0.1
+/* A pause of the loop itself beyond which limits are shifted. */
+#define GAP_S 1.0
+/* After a clock event that settled nothing. */
+#define CLOCK_S 0.05
+
+double tri_driver_now(const tri_driver *d)
+{
+    double now = d->base_s + tri_now() - d->start_s;
+
+    return now > d->last_s ? now : d->last_s;
+}
+
+/* Whether a refused event is no more than a message that came too late or
+ * wrong; running out of memory, say, is more. */
+static int is_harmless(tri_status st)
+{
+    return st == TRI_EINVAL || st == TRI_ENOTFOUND || st == TRI_ERANGE ||
+           st == TRI_EMALFORMED;
+}
+
+tri_status tri_driver_feed(tri_driver *d, tri_event *event)
+{
+    tri_commands commands = {NULL, 0};
+    tri_status st;
+
+    event->time_s = tri_driver_now(d);
+    st = tri_ctl_feed(d->ctl, event, &commands);
+    if (st != TRI_OK && is_harmless(st) && event->kind != TRI_EV_OPEN &&
+        event->kind != TRI_EV_EDITED) {
+        TRI_LOG(TRI_LOG_WARN, "event %s was refused: %s",
+                tri_event_name(event->kind), tri_error_last()->sentence);
+        return TRI_OK;
+    }
+    TRI_TRY(st);
+    d->last_s = event->time_s;
+    d->changed = d->changed || event->kind == TRI_EV_FINISHED;
+    TRI_TRY(tri_record_event(d->record, event, &commands, d->ctl));
+    return tri_driver_carry_out(d, &commands);
+}
+
+/* Time passes: only where the inbox is empty, so that nothing is judged late
+ * that lies there. */
+static tri_status tick(tri_driver *d)
+{
+    tri_event event;
+    double now = tri_driver_now(d);
+
+    if (d->gap_s <= 0 &&
+        (now < tri_ctl_next_deadline(d->ctl) || now < d->clock_s + CLOCK_S)) {
+        return TRI_OK;
+    }
+    memset(&event, 0, sizeof event);
+    event.kind = TRI_EV_CLOCK;
+    event.u.clock.gap_s = d->gap_s;
+    d->gap_s = 0;
+    d->clock_s = now;
+    return tri_driver_feed(d, &event);
+}
+
+static void show(tri_driver *d, double now)
+{
+    if (d->settings->view && (d->changed || now >= d->view_s)) {
+        d->settings->view(d->settings->ctx, d->ctl);
+        d->view_s = now + VIEW_S;
+        d->changed = 0;
+    }
+}
+
+/* Whether the loop itself stood still (the process was stopped, a disk was
+ * slow): nobody is to be blamed for that time. */
+static void note_gap(tri_driver *d)
+{
+    double now = tri_now();
+    double gap = now - d->loop_s;
+
+    if (gap > GAP_S) {
+        d->gap_s += gap;
+        for (int i = 1; i < d->world->size; i++) {
+            d->peers[i].heard_s += gap;
+        }
+    }
+    d->loop_s = now;
+}
+
+/* What is due by the clock whatever arrives. */
+static tri_status keep_up(tri_driver *d)
+{
+    double now = tri_now();
+
+    if (now >= d->beat_s) {
+        tri_driver_beat(d);
+        d->beat_s = now + BEAT_S;
+    }
+    tri_channel_reap(d->channel);
+    show(d, now);
+    return tri_record_sync(d->record, 0);
+}
+
+tri_status tri_driver_run(tri_driver *d)
+{
+    tri_pause pause = {0};
+
+    d->loop_s = tri_now();
+    while (!d->ended) {
+        int n;
+
+        note_gap(d);
+        n = tri_driver_receive(d, INBOX_MOST);
+
+        if (n < 0) {
+            return tri_error_last()->code;
+        }
+        TRI_TRY(tri_driver_signals(d));
+        if (n == 0 && !d->ended) {
+            TRI_TRY(tri_driver_find_lost(d));
+            TRI_TRY(tick(d));
+        }
+        TRI_TRY(keep_up(d));
+        if (d->end_by_s > 0 && tri_now() > d->end_by_s) {
+            break;
+        }
+        if (n > 0) {
+            tri_pause_reset(&pause);
+        } else if (!d->ended) {
+            tri_pause_sleep(&pause);
+        }
+    }
+    return TRI_OK;
+}

@@ -1,0 +1,108 @@
+/*
+ * The driver's state and what its files do for each other.  Nobody outside
+ * src/net includes this.
+ *
+ * The page of DESIGN section 3: obtain an event, feed it, journal it with the
+ * digest of its commands, carry them out.
+ */
+#ifndef TRI_SRC_NET_DRIVER_H
+#define TRI_SRC_NET_DRIVER_H
+
+#include "trireme/net.h"
+#include "trireme/store.h"
+
+#include "mpi_workers/channel.h"
+#include "mpi_workers/pause.h"
+#include "mpi_workers/world.h"
+
+typedef struct tri_peer { /* a rank of the pool */
+    int is_up;            /* said hello, not lost, not struck */
+    int said_hello;
+    int gone; /* lost or struck: never re-admitted */
+    double heard_s;
+    int cores;
+    int64_t pid;
+    char host[64], device[96];
+} tri_peer;
+
+typedef struct tri_forming { /* a run whose members have not all answered */
+    int64_t run;
+    int32_t attempt;
+    int n, n_ready;
+    int32_t *ranks;
+    unsigned char *ready;
+} tri_forming;
+
+typedef struct tri_driver {
+    const tri_study *study;
+    const tri_net_settings *settings;
+    tri_world *world;
+    tri_channel *channel;
+    tri_record *record;
+    tri_ctl *ctl;
+    int epoch;
+    double base_s, start_s; /* study time at the monotonic clock's start_s */
+    double last_s;          /* of the last event: time never runs backwards */
+    tri_peer *peers;        /* by rank */
+    tri_forming *forming;
+    int n_forming, forming_room;
+    int drained; /* a drain event was fed: tri_drain_why + 1 */
+    int n_drain_seen;
+    int asked_to_drain; /* a worker passed a signal on */
+    double end_by_s;    /* monotonic; after TERM or INT, else 0 */
+    int ended, left;    /* the controller's end came; leave was sent */
+    int status, resumable;
+    char why[256];
+    int has_lost; /* ranks were lost or struck */
+    double beat_s, view_s, clock_s, loop_s, gap_s;
+    int changed; /* since the view was last shown */
+} tri_driver;
+
+/* ---- driver.c ---------------------------------------------------------- */
+
+double tri_driver_now(const tri_driver *d); /* study time */
+/* Feed, journal, carry out.  What the controller refuses is logged and
+ * dropped; TRI_EJOURNAL and its like are returned. */
+tri_status tri_driver_feed(tri_driver *d, tri_event *event);
+/* The loop, until the controller's end. */
+tri_status tri_driver_run(tri_driver *d);
+
+/* ---- inbox.c: messages to events --------------------------------------- */
+
+/* Take at most `most` messages; returns how many there were, or -1 with the
+ * last error. */
+int tri_driver_receive(tri_driver *d, int most);
+/* Members answer `assign` for this run from now on. */
+tri_status tri_driver_expect(tri_driver *d, const tri_cmd_assign *assign);
+void tri_driver_forget_forming(tri_driver *d);
+
+/* ---- outbox.c: commands to messages ------------------------------------ */
+
+tri_status tri_driver_carry_out(tri_driver *d, const tri_commands *commands);
+void tri_driver_beat(tri_driver *d);
+void tri_driver_leave(tri_driver *d);
+
+/* ---- watch.c: what nobody reports -------------------------------------- */
+
+/* Signals of this process, and those that workers passed on. */
+tri_status tri_driver_signals(tri_driver *d);
+/* Ranks that have been silent too long; asked with an empty inbox only. */
+tri_status tri_driver_find_lost(tri_driver *d);
+
+/* ---- opening.c ----------------------------------------------------------- */
+
+/* From a study to a controller that searches.  On failure nothing is left
+ * open, and the workers are dismissed. */
+tri_status tri_driver_open(tri_driver *d);
+
+/* ---- launcher.c ------------------------------------------------------------
+ */
+
+/* Survival level by the launcher's settings: "resume" or "heartbeat". */
+const char *tri_launcher_level(void);
+/* The pml in use, "auto" where it cannot be told; into buf. */
+void tri_launcher_pml(char *buf, size_t bytes);
+/* The end of the job in seconds since 1970, NaN if none; *source: its name. */
+double tri_launcher_deadline(const char **source);
+
+#endif

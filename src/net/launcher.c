@@ -1,0 +1,86 @@
+/*
+ * What the launcher and the batch system say of this job.
+ */
+#include "src/net/driver.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int is_set_to(const char *name, int value)
+{
+    const char *text = getenv(name);
+
+    return text && atoi(text) == value;
+}
+
+const char *tri_launcher_level(void)
+{
+    /* what ranks see where mpirun was told to outlive a rank's death */
+    return is_set_to("OMPI_MCA_orte_enable_recovery", 1) &&
+                           is_set_to("OMPI_MCA_orte_abort_on_non_zero_status",
+                                     0)
+                   ? "heartbeat"
+                   : "resume";
+}
+
+/* The value of the control variable `pml`: what the user asked for. */
+static int asked_pml(char *buf, size_t bytes)
+{
+    char value[256] = "";
+    MPI_T_cvar_handle handle;
+    int at;
+    int n = 0;
+
+    if (MPI_T_cvar_get_index("pml", &at) != MPI_SUCCESS ||
+        MPI_T_cvar_handle_alloc(at, NULL, &handle, &n) != MPI_SUCCESS) {
+        return 0;
+    }
+    if (n < (int)sizeof value) {
+        MPI_T_cvar_read(handle, value);
+    }
+    MPI_T_cvar_handle_free(&handle);
+    if (!value[0] || value[0] == '^' || strchr(value, ',')) {
+        return 0;
+    }
+    snprintf(buf, bytes, "%s", value);
+    return 1;
+}
+
+void tri_launcher_pml(char *buf, size_t bytes)
+{
+    int provided;
+    int at;
+
+    snprintf(buf, bytes, "auto");
+    if (MPI_T_init_thread(MPI_THREAD_SINGLE, &provided) != MPI_SUCCESS) {
+        return;
+    }
+    /* components that were not chosen are closed, and their variables gone */
+    if (!asked_pml(buf, bytes) &&
+        MPI_T_pvar_get_index("pml_ob1_unexpected_msgq_length",
+                             MPI_T_PVAR_CLASS_SIZE, &at) == MPI_SUCCESS) {
+        snprintf(buf, bytes, "ob1");
+    }
+    MPI_T_finalize();
+}
+
+double tri_launcher_deadline(const char **source)
+{
+    static const char *const names[] = {"TRIREME_DEADLINE",
+                                        "SLURM_JOB_END_TIME"};
+    double least = NAN;
+
+    *source = "";
+    for (int i = 0; i < 2; i++) {
+        const char *text = getenv(names[i]);
+        double at = text ? strtod(text, NULL) : 0;
+
+        if (at > 0 && isfinite(at) && !(at >= least)) {
+            least = at;
+            *source = names[i];
+        }
+    }
+    return least;
+}

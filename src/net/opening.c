@@ -1,0 +1,481 @@
+/*
+ * The beginning of an opening: record, checks against what is stored, the
+ * announcement to all ranks, the first events.
+ */
+#include "src/net/driver.h"
+
+#include "mpi_workers/announced.h"
+#include "trireme/log.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* All ranks say hello within this, or go without. */
+#define HELLO_S    60.0
+#define MOST_FILES 16
+
+#ifndef TRI_VERSION
+#define TRI_VERSION "0.1.0"
+#endif
+
+typedef struct facts { /* texts that the record and the open event share */
+    char library[MPI_MAX_LIBRARY_VERSION_STRING];
+    char pml[64];
+    char machine_class[160];
+    char *hostnames;
+    char *topology;
+} facts;
+
+/* ---- facts ------------------------------------------------------------- */
+
+/* Each host once, with commas. */
+static char *join_hosts(const tri_world *w)
+{
+    char *all = calloc((size_t)w->size, sizeof w->seats[0].host + 1);
+
+    for (int i = 0; all && i < w->size; i++) {
+        int seen = 0;
+
+        for (int j = 0; j < i && !seen; j++) {
+            seen = strcmp(w->seats[i].host, w->seats[j].host) == 0;
+        }
+        if (!seen) {
+            strcat(strcat(all, i > 0 ? "," : ""), w->seats[i].host);
+        }
+    }
+    return all;
+}
+
+static void gather_facts(const tri_driver *d, facts *f)
+{
+    const tri_seat *seat = &d->world->seats[0];
+    int n;
+
+    memset(f, 0, sizeof *f);
+    MPI_Get_library_version(f->library, &n);
+    f->library[strcspn(f->library, ",\n")] = 0;
+    tri_launcher_pml(f->pml, sizeof f->pml);
+    snprintf(f->machine_class, sizeof f->machine_class, "%s x %d",
+             d->world->place.cpu, seat->host_cores);
+    f->hostnames = join_hosts(d->world);
+    f->topology = tri_place_topology();
+}
+
+static void free_facts(facts *f)
+{
+    free(f->hostnames);
+    free(f->topology);
+}
+
+/* ---- what is stored ---------------------------------------------------- */
+
+/* Whether the study given is the one stored, and [out] what changed. */
+static tri_status check_stored(const tri_driver *d, const tri_study *stored,
+                               int *changed)
+{
+    const char *key = tri_study_frozen_difference(stored, d->study, changed);
+
+    if (strcmp(stored->name, d->study->name) != 0 ||
+        stored->model.kind != d->study->model.kind) {
+        return TRI_FAIL(TRI_EOTHER,
+                        "%s was made by another study: '%s' (%s), not '%s' "
+                        "(%s)",
+                        d->settings->output, stored->name,
+                        tri_model_name(stored->model.kind), d->study->name,
+                        tri_model_name(d->study->model.kind));
+    }
+    if (key) {
+        return TRI_FAIL(TRI_EINVAL,
+                        "%s: %s differs from what %s was begun with; at a "
+                        "resume only ranges, budget and finals may change",
+                        d->study->path, key, d->settings->output);
+    }
+    return TRI_OK;
+}
+
+/* The first event of a history, the open, as a study. */
+static tri_status first_study(const tri_history *history, tri_arena *arena,
+                              tri_study **out)
+{
+    tri_entry entry;
+    tri_event event;
+
+    if (tri_history_n(history) == 0) {
+        return TRI_OK;
+    }
+    tri_history_entry(history, 0, &entry);
+    TRI_TRY(tri_event_unpack(entry.packed, entry.bytes, arena, &event));
+    if (event.kind != TRI_EV_OPEN) {
+        return TRI_FAIL(TRI_EMALFORMED, "the record does not begin with the "
+                                        "opening of a study");
+    }
+    return tri_announced_study(&event.u.open, out);
+}
+
+static tri_status compare_first(const tri_driver *d, const tri_history *history,
+                                tri_arena *arena)
+{
+    tri_study *stored = NULL;
+    int changed;
+    tri_status st;
+
+    TRI_TRY(first_study(history, arena, &stored));
+    if (!stored) {
+        return TRI_OK;
+    }
+    st = check_stored(d, stored, &changed);
+    if (st == TRI_OK && stored->seed != d->study->seed) {
+        st = TRI_FAIL(TRI_EINVAL, "%s was begun with the seed %llu, not %llu",
+                      d->settings->output, (unsigned long long)stored->seed,
+                      (unsigned long long)d->study->seed);
+    }
+    tri_study_destroy(stored);
+    return st;
+}
+
+/* Look before anything is opened for writing, so that a mistaken --resume
+ * touches nothing. */
+static tri_status check_first(const tri_driver *d)
+{
+    tri_history *history;
+    tri_arena *arena;
+    tri_status st;
+
+    if (!d->settings->resume || !tri_record_exists(d->settings->output)) {
+        return TRI_OK;
+    }
+    TRI_TRY(tri_history_read(d->settings->output, &history));
+    st = tri_arena_create(&arena);
+    if (st == TRI_OK) {
+        st = compare_first(d, history, arena);
+        tri_arena_destroy(arena);
+    }
+    tri_history_destroy(history);
+    return st;
+}
+
+static tri_status open_record(tri_driver *d, const facts *f)
+{
+    const tri_record_facts given = {
+            .build = TRI_VERSION,
+            .mpi_library = f->library,
+            .pml = f->pml,
+            .level = tri_launcher_level(),
+            .hostnames = f->hostnames ? f->hostnames : "",
+            .topology_xml = f->topology ? f->topology : "",
+            .machine_class = f->machine_class,
+            .command_line =
+                    d->settings->command_line ? d->settings->command_line : ""};
+
+    return tri_record_open(d->settings->output, d->settings->resume, &given,
+                           &d->record, &d->ctl, &d->epoch);
+}
+
+static int is_done(const tri_driver *d)
+{
+    tri_progress p;
+
+    tri_ctl_progress(d->ctl, &p);
+    return p.state == TRI_CTL_ENDED && p.end_status == 0 && !p.ended_resumable;
+}
+
+static void say_resumed(const tri_driver *d)
+{
+    tri_progress p;
+
+    tri_ctl_progress(d->ctl, &p);
+    TRI_LOG_JOB(TRI_LOG_INFO,
+                "resumed %s at epoch %d: %lld trials, %lld runs so far",
+                d->settings->output, d->epoch, (long long)p.trials,
+                (long long)p.runs);
+}
+
+/* ---- the first events -------------------------------------------------- */
+
+static double wall_clock(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_REALTIME, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static int attach(const tri_study *study, tri_attachment *list)
+{
+    int n = tri_study_n_files(study);
+
+    n = n < MOST_FILES ? n : MOST_FILES;
+    for (int i = 0; i < n; i++) {
+        size_t bytes;
+
+        list[i].text.data = tri_study_file(study, i, &list[i].path, &bytes);
+        list[i].text.bytes = bytes;
+    }
+    return n;
+}
+
+static void fill_open(const tri_driver *d, const tri_study *study,
+                      const facts *f, tri_attachment *files, tri_event *out)
+{
+    tri_ev_open *o = &out->u.open;
+    double end_s;
+
+    memset(out, 0, sizeof *out);
+    out->kind = TRI_EV_OPEN;
+    o->study_text.data = study->text;
+    o->study_text.bytes = strlen(study->text);
+    o->study_path = d->study->path;
+    o->attachments = files;
+    o->n_attachments = attach(study, files);
+    o->seed = d->study->seed;
+    o->build = TRI_VERSION;
+    o->epoch = d->epoch;
+    o->started_s = wall_clock();
+    o->max_time_s = d->settings->max_time_s;
+    end_s = tri_launcher_deadline(&o->deadline_source);
+    o->deadline_s = tri_driver_now(d) + end_s - o->started_s;
+    o->level = tri_launcher_level();
+    o->pml = f->pml;
+    o->machine_class = f->machine_class;
+    o->command_line =
+            d->settings->command_line ? d->settings->command_line : "";
+}
+
+/* More training ranks than cores; rank 0 costs next to nothing. */
+static int is_oversubscribed(const tri_world *w, int rank)
+{
+    const tri_seat *s = &w->seats[rank];
+
+    return s->host_ranks - (strcmp(s->host, w->seats[0].host) == 0) >
+           s->host_cores;
+}
+
+static tri_status feed_pool(tri_driver *d)
+{
+    int n = 0;
+
+    for (int i = 1; i < d->world->size && !d->ended; i++) {
+        tri_peer *p = &d->peers[i];
+        tri_event event;
+
+        if (p->gone || !p->said_hello) {
+            continue;
+        }
+        p->is_up = 1;
+        n++;
+        memset(&event, 0, sizeof event);
+        event.kind = TRI_EV_POOL;
+        event.u.pool = (tri_ev_pool){
+                .rank = i,
+                .state = TRI_RANK_UP,
+                .host = p->host,
+                .cores = p->cores,
+                .device = p->device,
+                .oversubscribed = (uint8_t)is_oversubscribed(d->world, i)};
+        TRI_TRY(tri_driver_feed(d, &event));
+    }
+    if (n == 0) {
+        return TRI_FAIL(TRI_EPEER,
+                        "no rank of the pool said hello within "
+                        "%.0f s",
+                        HELLO_S);
+    }
+    return TRI_OK;
+}
+
+static tri_status feed_first(tri_driver *d, const tri_study *stored,
+                             int changed, const facts *f)
+{
+    tri_attachment files[MOST_FILES];
+    tri_event event;
+
+    fill_open(d, stored ? stored : d->study, f, files, &event);
+    TRI_TRY(tri_driver_feed(d, &event));
+    if (changed && !d->ended) {
+        memset(&event, 0, sizeof event);
+        event.kind = TRI_EV_EDITED;
+        event.u.edited.study_text.data = d->study->text;
+        event.u.edited.study_text.bytes = strlen(d->study->text);
+        TRI_TRY(tri_driver_feed(d, &event));
+    }
+    return feed_pool(d);
+}
+
+/* ---- ranks ------------------------------------------------------------- */
+
+static int n_silent(const tri_driver *d)
+{
+    int n = 0;
+
+    for (int i = 1; i < d->world->size; i++) {
+        n += !d->peers[i].said_hello;
+    }
+    return n;
+}
+
+static void await_hellos(tri_driver *d)
+{
+    double end = tri_now() + HELLO_S;
+    tri_pause pause = {0};
+    int end_signal = 0;
+
+    while (n_silent(d) > 0 && tri_now() < end && !end_signal) {
+        if (tri_driver_receive(d, 64) > 0) {
+            tri_pause_reset(&pause);
+        } else {
+            tri_pause_sleep(&pause);
+        }
+    }
+    for (int i = 1; i < d->world->size; i++) {
+        if (!d->peers[i].said_hello) {
+            TRI_LOG_JOB(TRI_LOG_WARN, "rank %d did not answer within %.0f s", i,
+                        HELLO_S);
+            d->peers[i].gone = 1;
+            d->has_lost = 1;
+        }
+    }
+}
+
+static tri_status announce(tri_driver *d, const facts *f)
+{
+    tri_attachment files[MOST_FILES];
+    tri_event event;
+
+    fill_open(d, d->study, f, files, &event);
+    TRI_TRY(tri_channel_create(d->world->control, &d->channel));
+    tri_channel_set_epoch(d->channel, (uint32_t)d->epoch);
+    TRI_TRY(tri_world_announce(d->world, &event, NULL, NULL));
+    await_hellos(d);
+    return TRI_OK;
+}
+
+/* ---- start-up lines ----------------------------------------------------- */
+
+static void print_gib(uint64_t bytes, char *buf, size_t n)
+{
+    snprintf(buf, n, "%.1f GiB", (double)bytes / (double)(1 << 30));
+}
+
+static void say_deadline(const tri_driver *d)
+{
+    const char *source;
+    double end_s = tri_launcher_deadline(&source);
+
+    if (!isnan(end_s)) {
+        TRI_LOG_JOB(TRI_LOG_INFO, "the job ends in %.0f s (%s)",
+                    end_s - wall_clock(), source);
+    }
+    if (d->settings->n_warm > 0) {
+        TRI_LOG_JOB(TRI_LOG_WARN, "--warm is read but not used yet: no "
+                                  "predictor is built");
+    }
+}
+
+static void say_start(const tri_driver *d, const facts *f)
+{
+    const tri_world *w = d->world;
+    const tri_seat *s = &w->seats[w->size - 1];
+    uint64_t quota = d->study->memory_bytes ? d->study->memory_bytes
+                                            : tri_world_quota(w, w->size - 1);
+    tri_progress p;
+    int n_over = 0;
+    char memory[32];
+
+    for (int i = 1; i < w->size; i++) {
+        n_over += is_oversubscribed(w, i);
+    }
+    print_gib(quota, memory, sizeof memory);
+    tri_ctl_progress(d->ctl, &p);
+    TRI_LOG_JOB(TRI_LOG_INFO,
+                "%d ranks train on %s: %d ranks a host, %d cores a host, %d a "
+                "rank, %s a rank%s",
+                w->size - 1, f->hostnames ? f->hostnames : "?", s->host_ranks,
+                s->host_cores, s->cores, memory,
+                n_over ? "; oversubscribed: rates say little" : "");
+    TRI_LOG_JOB(TRI_LOG_INFO, "%s, pml %s, survival level %s", f->library,
+                f->pml, tri_launcher_level());
+    if (tri_space_count(d->study->space) >= 0) {
+        TRI_LOG_JOB(TRI_LOG_INFO,
+                    "study %s: %lld valid configurations, %lld runs so far",
+                    d->study->name, (long long)tri_space_count(d->study->space),
+                    (long long)p.runs);
+    } else {
+        TRI_LOG_JOB(TRI_LOG_INFO,
+                    "study %s: a continuous space, %lld runs so far",
+                    d->study->name, (long long)p.runs);
+    }
+    say_deadline(d);
+}
+
+/* ---- opening ------------------------------------------------------------ */
+
+/* The record is open: tell the others and feed the first events; *said: they
+ * were told. */
+static tri_status begin(tri_driver *d, const facts *f, int *said)
+{
+    const tri_study *stored = tri_ctl_study(d->ctl);
+    tri_progress p;
+    int changed = 0;
+
+    tri_ctl_progress(d->ctl, &p);
+    d->base_s = d->last_s = stored ? p.time_s : 0;
+    d->start_s = tri_now();
+    if (stored) {
+        TRI_TRY(check_stored(d, stored, &changed));
+        if (!changed && is_done(d)) {
+            d->ended = 1;
+            snprintf(d->why, sizeof d->why, "the study is done already");
+            return TRI_OK;
+        }
+        say_resumed(d);
+    }
+    *said = 1; /* should it fail half way, the others are past waiting */
+    TRI_TRY(announce(d, f));
+    say_start(d, f);
+    return feed_first(d, stored, changed, f);
+}
+
+static void give_up(tri_driver *d)
+{
+    tri_error error = *tri_error_last();
+    tri_record_end end = {error.code == TRI_EFENCED ? 4 : 1, error.sentence, 1};
+
+    if (d->record) {
+        tri_record_close(d->record, d->ctl, &end, 1);
+        d->record = NULL;
+    }
+    tri_error_set(error.code, error.src_file, error.src_line, "%s",
+                  error.sentence);
+    tri_error_place(error.file, error.line, error.column);
+}
+
+tri_status tri_driver_open(tri_driver *d)
+{
+    facts f;
+    int said = 0;
+    tri_status st = tri_net_preflight(d->study);
+
+    memset(&f, 0, sizeof f);
+    if (st == TRI_OK) {
+        gather_facts(d, &f);
+        st = check_first(d);
+    }
+    if (st == TRI_OK) {
+        st = open_record(d, &f);
+    }
+    if (st == TRI_OK) {
+        st = begin(d, &f, &said);
+    }
+    if (st != TRI_OK) {
+        give_up(d);
+    }
+    if (!said) {
+        tri_world_announce(d->world, NULL, NULL, NULL);
+        d->left = 1;
+    }
+    free_facts(&f);
+    return st;
+}
