@@ -1,0 +1,35 @@
+/*
+ * What has been read of a study, and what its next opening must know of it.
+ * Private to the store.
+ */
+#ifndef TRI_STORE_HISTORY_H
+#define TRI_STORE_HISTORY_H
+
+#include "src/store/segment.h"
+#include "trireme/store.h"
+
+struct tri_history {
+    tri_entry *entries;
+    int64_t n, capacity;
+    unsigned char **buffers; /* that entries point into, owned */
+    int n_buffers;
+    int epoch;     /* the last */
+    int live;      /* read from segments */
+    int last_name; /* the highest epoch of any segment's name; 0: none */
+    double mtime_s;
+    tri_seal *seals; /* live: seals all segments, for the next one */
+    int n_seals;
+    tri_arena *arena;
+};
+
+/* An empty history.  TRI_ENOMEM. */
+tri_status tri_history_create(tri_history **out);
+/* Take over a buffer that entries will point into (freed on failure). */
+tri_status tri_history_adopt(tri_history *h, unsigned char *buffer);
+/* Add the next event; its bytes must lie in an adopted buffer.
+ * TRI_EMALFORMED where `seq` is not the next or an open is unreadable. */
+tri_status tri_history_push(tri_history *h, const tri_item *item);
+/* As tri_history_read. */
+tri_status tri_history_load(const tri_files *files, tri_history **out);
+
+#endif
