@@ -1,0 +1,176 @@
+/*
+ * Metric lines among partial lines, noise, huge lines and numbers that JSON
+ * has not.
+ */
+#include "mpi_workers/metrics.h"
+
+#include "tests/tri_cmocka.h"
+#include "trireme/rng.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SEED 31u
+
+static tri_metric_line last;
+static int n_lines;
+
+static void on_line(void *ctx, const tri_metric_line *line)
+{
+    (void)ctx;
+    last = *line;
+    n_lines++;
+}
+
+static tri_metrics *fresh(const char *own)
+{
+    tri_metrics *m;
+
+    assert_int_equal(tri_metrics_create(own, &m), TRI_OK);
+    n_lines = 0;
+    return m;
+}
+
+static void feed(tri_metrics *m, const char *text)
+{
+    tri_metrics_feed(m, text, strlen(text), on_line, NULL);
+}
+
+static void a_line_is_read(void **state)
+{
+    tri_metrics *m = fresh("accuracy");
+
+    (void)state;
+    feed(m, "{\"step\": 3, \"tokens\": 512, \"samples\": 8, \"loss\": 2.5, "
+            "\"bytes\": 1e9, \"accuracy\": 0.25, \"other\": \"text\"}\n");
+    assert_int_equal(n_lines, 1);
+    assert_int_equal(last.step, 3);
+    assert_true(last.tokens == 512 && last.samples == 8);
+    assert_true(last.has_loss && last.loss == 2.5);
+    assert_true(last.bytes == 1e9 && last.own == 0.25);
+    feed(m, "  {\"loss\": 1}\r\n");
+    assert_int_equal(n_lines, 2);
+    assert_true(last.step == -1 && isnan(last.tokens) && last.loss == 1);
+    tri_metrics_destroy(m);
+}
+
+/* Whatever the pieces, the lines are the same. */
+static void partial_lines_wait(void **state)
+{
+    static const char text[] = "starting\n{\"step\": 1}\nnoise {\"step\": 9}\n"
+                               "{\"step\": 2, \"loss\": 3}\n{\"step\": 3}";
+    tri_metrics *m;
+
+    (void)state;
+    for (size_t piece = 1; piece < sizeof text; piece++) {
+        m = fresh(NULL);
+        for (size_t at = 0; at < sizeof text - 1; at += piece) {
+            size_t n =
+                    sizeof text - 1 - at < piece ? sizeof text - 1 - at : piece;
+
+            tri_metrics_feed(m, text + at, n, on_line, NULL);
+        }
+        assert_int_equal(n_lines, 2); /* the third has no end yet */
+        assert_int_equal(last.step, 2);
+        feed(m, "\n");
+        assert_int_equal(n_lines, 3);
+        tri_metrics_destroy(m);
+    }
+}
+
+static void python_nan_is_a_loss(void **state)
+{
+    static const char *const texts[] = {
+            "{\"step\": 4, \"loss\": NaN}\n", "{\"step\": 4, \"loss\": null}\n",
+            "{\"step\": 4, \"loss\": Infinity}\n",
+            "{\"loss\": -Infinity, \"step\": 4, \"note\": \"a \\\" NaN\"}\n"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        tri_metrics *m = fresh(NULL);
+
+        feed(m, texts[i]);
+        assert_int_equal(n_lines, 1);
+        assert_int_equal(last.step, 4);
+        assert_true(last.has_loss && isnan(last.loss));
+        tri_metrics_destroy(m);
+    }
+}
+
+static void noise_is_counted(void **state)
+{
+    tri_metrics *m = fresh(NULL);
+
+    (void)state;
+    feed(m, "{\"step\": \n{nonsense}\n{\"name\": \"x\"}\n[1, 2]\n{}\n");
+    assert_int_equal(n_lines, 0);
+    assert_int_equal(tri_metrics_garbled(m), 2);
+    assert_int_equal(tri_metrics_lines(m), 0);
+    feed(m, "{\"step\": -5, \"loss\": 1}\n{\"step\": 1e300, \"loss\": 1}\n");
+    assert_int_equal(n_lines, 2);
+    assert_int_equal(last.step, -1);
+    tri_metrics_destroy(m);
+}
+
+static void huge_lines_are_dropped(void **state)
+{
+    size_t n = 3 * TRI_METRICS_LINE_BYTES;
+    char *text = malloc(n);
+    tri_metrics *m = fresh(NULL);
+
+    (void)state;
+    memset(text, '{', n);
+    tri_metrics_feed(m, text, n, on_line, NULL);
+    tri_metrics_feed(m, text, n, on_line, NULL);
+    feed(m, "\n{\"step\": 7}\n");
+    assert_int_equal(tri_metrics_huge(m), 1);
+    assert_int_equal(n_lines, 1);
+    assert_int_equal(last.step, 7);
+    /* nested as deep as a line can: refused, not a crash */
+    memset(text, '[', TRI_METRICS_LINE_BYTES - 10);
+    memcpy(text, "{\"a\":", 5);
+    tri_metrics_feed(m, text, TRI_METRICS_LINE_BYTES - 10, on_line, NULL);
+    feed(m, "\n");
+    assert_int_equal(tri_metrics_garbled(m), 1);
+    free(text);
+    tri_metrics_destroy(m);
+}
+
+static void binary_noise_does_no_harm(void **state)
+{
+    static const char alphabet[] = "{}[]\":,\\\n0123456789.eE+-NaInfity steplo";
+    tri_rng rng = tri_rng_stream(SEED, 1, TRI_RNG_TEST);
+    tri_metrics *m = fresh("x");
+    char text[512];
+
+    (void)state;
+    for (int round = 0; round < 4000; round++) {
+        size_t n = tri_rng_below(&rng, sizeof text);
+
+        for (size_t i = 0; i < n; i++) {
+            text[i] = round % 2
+                              ? (char)tri_rng_u64(&rng)
+                              : alphabet[tri_rng_below(&rng, sizeof alphabet)];
+        }
+        tri_metrics_feed(m, text, n, on_line, NULL);
+    }
+    feed(m, "\n{\"step\": 5}\n");
+    assert_int_equal(last.step, 5);
+    tri_metrics_destroy(m);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+            cmocka_unit_test(a_line_is_read),
+            cmocka_unit_test(partial_lines_wait),
+            cmocka_unit_test(python_nan_is_a_loss),
+            cmocka_unit_test(noise_is_counted),
+            cmocka_unit_test(huge_lines_are_dropped),
+            cmocka_unit_test(binary_noise_does_no_harm),
+    };
+
+    print_message("seed %u\n", SEED);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

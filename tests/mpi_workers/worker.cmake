@@ -1,0 +1,6 @@
+# Pieces of a worker that need no MPI.
+foreach(name metrics child measure)
+    tri_add_test(worker_${name} SOURCES ${name}.c LINK tri_worker)
+endforeach()
+# Forming, thousands of times.
+tri_add_test(worker_groups SOURCES groups.c NPROCS 5 LINK tri_worker)
