@@ -5,11 +5,10 @@
 #include "src/app/app.h"
 
 #include "src/app/rows.h"
+#include "src/store/rows.h"
+#include "src/store/tables.h"
 #include "trireme/store.h"
 
-#include <errno.h>
-#include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 typedef struct export_options {
@@ -52,295 +51,111 @@ static const struct argp argp = {
         NULL,
         NULL};
 
-/* ---- names ----------------------------------------------------------- */
+/* ---- tables ---------------------------------------------------------- */
 
-static const char *trial_state(tri_trial_state state)
+/* A folded record, and rows of it waiting to be printed. */
+typedef struct exporting {
+    const tri_history *history;
+    tri_ctl *ctl;
+    tri_ledger ledger;
+    tri_schema schema;
+    tri_batch batch;
+    tri_table_id table;
+    tri_app_format format;
+} exporting;
+
+static void print_rows(exporting *e)
 {
-    static const char *const names[] = {"running", "paused", "promoted",
-                                        "done",    "failed", "parked"};
+    const tri_buffer *rows = &e->batch.rows[e->table];
 
-    return names[state];
+    tri_app_rows_print(stdout, e->format, &e->schema.tables[e->table],
+                       rows->data, rows->bytes);
+    tri_batch_clear(&e->batch);
 }
 
-static const char *run_status(tri_run_status status)
+static tri_status export_trials(exporting *e)
 {
-    static const char *const names[] = {"finished", "failed", "lost",
-                                        "interrupted", "stopped"};
-
-    return names[status];
-}
-
-static const char *phase_name(tri_phase phase)
-{
-    return phase == TRI_PHASE_FINALS ? "finals" : "search";
-}
-
-/* ---- trials ---------------------------------------------------------- */
-
-static void trial_row(tri_rows *r, const tri_space *space,
-                      const tri_trial_view *v)
-{
-    tri_rows_int(r, "trial", v->trial);
-    tri_rows_real(r, "created_s", v->created_s);
-    tri_rows_text(r, "origin", v->origin);
-    tri_rows_text(r, "state", trial_state(v->state));
-    tri_rows_int(r, "ranks", v->ranks);
-    tri_rows_real(r, "predicted", v->predicted);
-    tri_rows_real(r, "predicted_lo", v->predicted_lo);
-    tri_rows_real(r, "predicted_hi", v->predicted_hi);
-    tri_rows_real(r, "predicted_bytes", v->predicted_bytes);
-    tri_rows_real(r, "p_feasible", v->p_feasible);
-    tri_rows_text(r, "rule", v->rule);
-    for (int i = 0; i < tri_space_n_params(space); i++) {
-        const tri_value none = {.type = TRI_INACTIVE};
-
-        tri_rows_value(r, tri_space_param(space, i)->name,
-                       v->config ? v->config[i] : none);
-    }
-    tri_rows_end(r);
-}
-
-static tri_status export_trials(const tri_history *history, tri_rows *r)
-{
-    tri_trial_view v = {.trial = 0};
-    const tri_space *space;
-    tri_ctl *ctl = NULL;
-
-    TRI_TRY(tri_history_replay(history, &ctl, NULL));
-    space = tri_ctl_study(ctl)->space;
-    tri_rows_heading(r);
-    trial_row(r, space, &v);
-    for (int64_t i = 0; i < tri_ctl_n_trials(ctl); i++) {
-        tri_ctl_trial(ctl, i, &v);
-        trial_row(r, space, &v);
-    }
-    tri_ctl_destroy(ctl);
-    return TRI_OK;
-}
-
-/* ---- runs ------------------------------------------------------------ */
-
-/* What the runs' rows need beside the controller's view. */
-typedef struct run_facts {
-    tri_rows *rows;
-    char level[32];
-    int64_t stderr_offset; /* of the next tail in the order of ends */
-} run_facts;
-
-static void rank_set(const tri_run_view *v, char *buf, size_t bytes)
-{
-    size_t used = 0;
-
-    buf[0] = '\0';
-    for (int i = 0; i < v->n_ranks && used < bytes; i++) {
-        used += (size_t)snprintf(buf + used, bytes - used, "%s%d", i ? "," : "",
-                                 (int)v->ranks[i]);
-    }
-}
-
-static void run_measures(tri_rows *r, const tri_run_view *v)
-{
-    const tri_ev_outcome *o = &v->outcome;
-
-    tri_rows_real(r, "objective", v->objective);
-    tri_rows_real(r, "lo", o->lo);
-    tri_rows_real(r, "hi", o->hi);
-    tri_rows_real(r, "loss", o->loss);
-    tri_rows_real(r, "tokens_per_s", o->tokens_per_s);
-    tri_rows_real(r, "samples_per_s", o->samples_per_s);
-    tri_rows_real(r, "step_s", o->step_s);
-    tri_rows_int(r, "peak_bytes", o->peak_bytes);
-    tri_rows_int(r, "rss_bytes", o->rss_bytes);
-    tri_rows_real(r, "checkpoint_s", o->checkpoint_s);
-    tri_rows_int(r, "checkpoint_bytes", o->checkpoint_bytes);
-}
-
-static void run_row(run_facts *f, const tri_run_view *v, const char *hosts)
-{
-    tri_rows *r = f->rows;
-    char ranks[4096];
-
-    rank_set(v, ranks, sizeof ranks);
-    tri_rows_int(r, "run", v->run);
-    tri_rows_int(r, "trial", v->trial);
-    tri_rows_text(r, "phase", phase_name(v->phase));
-    tri_rows_int(r, "bracket", v->bracket);
-    tri_rows_int(r, "rung", v->rung);
-    tri_rows_int(r, "attempt", v->attempt);
-    tri_rows_int(r, "resource", v->resource);
-    tri_rows_int(r, "steps_done", v->outcome.steps_done);
-    tri_rows_int(r, "warmup_steps", v->outcome.warmup_steps);
-    tri_rows_int(r, "ranks", v->n_ranks);
-    tri_rows_text(r, "rank_set", ranks);
-    tri_rows_text(r, "hosts", hosts);
-    tri_rows_text(r, "level", f->level);
-    tri_rows_int(r, "epoch", v->epoch);
-    tri_rows_real(r, "start_s", v->start_s);
-    tri_rows_real(r, "end_s", v->end_s);
-    tri_rows_text(r, "status", run_status(v->status));
-    tri_rows_text(r, "reason", tri_reason_name(v->reason));
-    run_measures(r, v);
-    tri_rows_int(r, "oversubscribed", v->oversubscribed);
-    tri_rows_int(r, "flaky", v->outcome.flaky);
-    tri_rows_int(r, "stderr_offset", f->stderr_offset);
-    tri_rows_int(r, "stderr_bytes", (int64_t)v->outcome.stderr_tail.bytes);
-    tri_rows_end(r);
-    f->stderr_offset += (int64_t)v->outcome.stderr_tail.bytes;
-}
-
-static tri_status each_for_runs(void *ctx, const tri_event *event,
-                                const tri_commands *commands,
-                                const tri_entry *entry, tri_ctl *ctl)
-{
-    run_facts *f = ctx;
-    const int64_t *changed;
-    int n = tri_ctl_changed_runs(ctl, &changed);
-
-    (void)commands;
-    (void)entry;
-    if (event->kind == TRI_EV_OPEN && event->u.open.level) {
-        snprintf(f->level, sizeof f->level, "%s", event->u.open.level);
-    }
-    for (int i = 0; i < n; i++) {
-        tri_run_view v;
-        char hosts[1024];
-
-        tri_ctl_run(ctl, changed[i], &v);
-        if (v.state == TRI_RUN_ENDED) {
-            tri_ctl_run_hosts(ctl, v.run, hosts, sizeof hosts);
-            run_row(f, &v, hosts);
-        }
+    for (int64_t i = 0; i < tri_ctl_n_trials(e->ctl); i++) {
+        TRI_TRY(tri_rows_trial(&e->batch, &e->schema, e->ctl, i));
+        print_rows(e);
     }
     return TRI_OK;
 }
 
-static tri_status export_runs(const tri_history *history, tri_rows *r)
+/* In the order in which they ended. */
+static tri_status export_runs(exporting *e)
 {
-    run_facts f = {.rows = r};
-    tri_run_view none = {.n_ranks = 0};
-    tri_ctl *ctl = NULL;
-
-    tri_rows_heading(r);
-    run_row(&f, &none, "");
-    TRI_TRY(tri_history_replay_each(history, each_for_runs, &f, &ctl, NULL));
-    tri_ctl_destroy(ctl);
-    return TRI_OK;
-}
-
-/* ---- reports --------------------------------------------------------- */
-
-static void report_row(tri_rows *r, double time_s, const tri_ev_report *v)
-{
-    tri_rows_int(r, "run", v->run);
-    tri_rows_int(r, "seq", v->seq);
-    tri_rows_int(r, "step", v->step);
-    tri_rows_real(r, "time_s", time_s);
-    tri_rows_real(r, "step_s", v->step_s);
-    tri_rows_int(r, "tokens", v->tokens);
-    tri_rows_int(r, "samples", v->samples);
-    tri_rows_real(r, "loss", v->loss);
-    tri_rows_int(r, "bytes", v->bytes);
-    tri_rows_end(r);
-}
-
-static tri_status each_for_reports(void *ctx, const tri_event *event,
-                                   const tri_commands *commands,
-                                   const tri_entry *entry, tri_ctl *ctl)
-{
-    (void)commands;
-    (void)entry;
-    (void)ctl;
-    if (event->kind == TRI_EV_REPORT) {
-        report_row(ctx, event->time_s, &event->u.report);
+    for (int64_t i = 0; i < e->ledger.n_ended; i++) {
+        TRI_TRY(tri_rows_run(&e->batch, &e->schema, &e->ledger, e->ctl,
+                             e->ledger.ended[i]));
+        print_rows(e);
     }
     return TRI_OK;
 }
 
-static tri_status export_reports(const tri_history *history, tri_rows *r)
+static tri_status each_event(exporting *e, tri_arena *arena)
 {
-    const tri_ev_report none = {.run = 0};
-    tri_ctl *ctl = NULL;
+    tri_stream stream = {0};
 
-    tri_rows_heading(r);
-    report_row(r, 0, &none);
-    TRI_TRY(tri_history_replay_each(history, each_for_reports, r, &ctl, NULL));
-    tri_ctl_destroy(ctl);
+    for (int64_t i = 0; i < tri_history_n(e->history); i++) {
+        tri_entry entry;
+        tri_event event;
+
+        tri_history_entry(e->history, i, &entry);
+        TRI_TRY(tri_event_unpack(entry.packed, entry.bytes, arena, &event));
+        TRI_TRY(tri_rows_event(&e->batch, &e->schema, &stream, &event,
+                               entry.packed, entry.bytes, entry.digest));
+        print_rows(e);
+    }
     return TRI_OK;
 }
 
-/* ---- events ---------------------------------------------------------- */
-
-typedef struct event_facts {
-    tri_rows *rows;
-    int64_t offset;
-} event_facts;
-
-static void event_row(event_facts *f, const tri_event *event,
-                      const tri_entry *entry)
+/* Events, and the reports among them. */
+static tri_status export_events(exporting *e)
 {
-    tri_rows_int(f->rows, "seq", entry->seq);
-    tri_rows_real(f->rows, "time_s", event->time_s);
-    tri_rows_text(f->rows, "kind", tri_event_name(event->kind));
-    tri_rows_int(f->rows, "offset", f->offset);
-    tri_rows_int(f->rows, "bytes", (int64_t)entry->bytes);
-    tri_rows_hex(f->rows, "digest", entry->digest);
-    tri_rows_end(f->rows);
-    f->offset += (int64_t)entry->bytes;
-}
+    tri_arena *arena = NULL;
+    tri_status st;
 
-static tri_status each_for_events(void *ctx, const tri_event *event,
-                                  const tri_commands *commands,
-                                  const tri_entry *entry, tri_ctl *ctl)
-{
-    (void)commands;
-    (void)ctl;
-    event_row(ctx, event, entry);
-    return TRI_OK;
-}
-
-static tri_status export_events(const tri_history *history, tri_rows *r)
-{
-    const tri_event none = {.kind = TRI_EV_CLOCK};
-    const tri_entry nothing = {.seq = 0};
-    event_facts f = {.rows = r};
-    tri_ctl *ctl = NULL;
-
-    tri_rows_heading(r);
-    event_row(&f, &none, &nothing);
-    TRI_TRY(tri_history_replay_each(history, each_for_events, &f, &ctl, NULL));
-    tri_ctl_destroy(ctl);
-    return TRI_OK;
+    TRI_TRY(tri_arena_create(&arena));
+    st = each_event(e, arena);
+    tri_arena_destroy(arena);
+    return st;
 }
 
 /* ---- the command ----------------------------------------------------- */
 
-typedef tri_status (*export_fn)(const tri_history *history, tri_rows *r);
-
 static const struct {
     const char *name;
-    export_fn run;
-} tables[] = {{"trials", export_trials},
-              {"runs", export_runs},
-              {"reports", export_reports},
-              {"events", export_events}};
+    tri_table_id table;
+    tri_status (*run)(exporting *e);
+} tables[] = {{"trials", TRI_TABLE_TRIALS, export_trials},
+              {"runs", TRI_TABLE_RUNS, export_runs},
+              {"reports", TRI_TABLE_REPORTS, export_events},
+              {"events", TRI_TABLE_EVENTS, export_events}};
 
-static tri_status choose(const export_options *o, export_fn *table,
-                         tri_rows_format *format)
+#define N_TABLES (sizeof tables / sizeof *tables)
+
+static tri_status choose_format(const export_options *o, tri_app_format *out)
 {
     const char *name = o->format ? o->format : o->common.json ? "json" : "csv";
 
-    if (!o->table) {
-        return TRI_FAIL(TRI_EINVAL,
-                        "--table trials|runs|reports|events is missing");
-    }
     if (strcmp(name, "csv") != 0 && strcmp(name, "json") != 0) {
         return TRI_FAIL(TRI_EINVAL, "--format takes csv or json, not '%s'",
                         name);
     }
-    *format = strcmp(name, "json") == 0 ? TRI_ROWS_JSON : TRI_ROWS_CSV;
-    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
+    *out = strcmp(name, "json") == 0 ? TRI_APP_JSON : TRI_APP_CSV;
+    return TRI_OK;
+}
+
+static tri_status choose_table(const export_options *o, size_t *out)
+{
+    if (!o->table) {
+        return TRI_FAIL(TRI_EINVAL,
+                        "--table trials|runs|reports|events is missing");
+    }
+    for (size_t i = 0; i < N_TABLES; i++) {
         if (strcmp(o->table, tables[i].name) == 0) {
-            *table = tables[i].run;
+            *out = i;
             return TRI_OK;
         }
     }
@@ -349,22 +164,42 @@ static tri_status choose(const export_options *o, export_fn *table,
                     o->table);
 }
 
-static tri_status export_table(const export_options *o)
+static tri_status export_folded(exporting *e, size_t i)
 {
-    export_fn table = NULL;
-    tri_rows_format format = TRI_ROWS_CSV;
-    tri_history *history = NULL;
-    tri_rows rows;
+    tri_widths widths = tri_ledger_widths(&e->ledger, e->ctl);
     tri_status st;
 
-    TRI_TRY(choose(o, &table, &format));
+    TRI_TRY(tri_schema_init(&e->schema, e->ctl, &widths));
+    tri_batch_init(&e->batch);
+    e->table = tables[i].table;
+    tri_app_rows_heading(stdout, e->format, &e->schema.tables[e->table]);
+    st = tables[i].run(e);
+    tri_batch_fini(&e->batch);
+    tri_schema_fini(&e->schema);
+    return st;
+}
+
+static tri_status export_table(const export_options *o)
+{
+    exporting e = {.history = NULL};
+    tri_history *history = NULL;
+    tri_status st;
+    size_t i = 0;
+
+    TRI_TRY(choose_table(o, &i));
+    TRI_TRY(choose_format(o, &e.format));
     TRI_TRY(tri_history_read(o->common.file, &history));
-    tri_rows_init(&rows, stdout, format);
-    if (tri_history_n(history) == 0) {
-        st = TRI_FAIL(TRI_ENOTFOUND, "%s holds no study yet", o->common.file);
+    TRI_TRY_GOTO(st, tri_tables_replay(history, &e.ctl, &e.ledger, NULL),
+                 destroy_history);
+    e.history = history;
+    if (tri_ctl_study(e.ctl)) {
+        st = export_folded(&e, i);
     } else {
-        st = table(history, &rows);
+        st = TRI_FAIL(TRI_ENOTFOUND, "%s holds no study yet", o->common.file);
     }
+    tri_ledger_fini(&e.ledger);
+    tri_ctl_destroy(e.ctl);
+destroy_history:
     tri_history_destroy(history);
     return st;
 }

@@ -241,7 +241,9 @@ static void print_text(const leading *l)
 /* Returns the exit status of the opening. */
 static int report(const leading *l)
 {
-    if (!l->ctl || !tri_ctl_study(l->ctl)) {
+    if (!l->ctl || !tri_ctl_study(l->ctl)) { /* ended before it began */
+        TRI_LOG_JOB(l->end.status ? TRI_LOG_ERROR : TRI_LOG_INFO, "%s",
+                    l->end.why);
         return l->end.status;
     }
     if (l->options->common.json) {

@@ -56,9 +56,10 @@ json_t *tri_app_json_config(const tri_space *space, const tri_config *c)
     json_t *o = json_object();
 
     for (int i = 0; i < tri_space_n_params(space); i++) {
-        if (c[i].type != TRI_INACTIVE) {
-            json_object_set_new(o, tri_space_param(space, i)->name,
-                                tri_app_json_value(c[i]));
+        const tri_param *p = tri_space_param(space, i);
+
+        if (c[p->column].type != TRI_INACTIVE) {
+            json_object_set_new(o, p->name, tri_app_json_value(c[p->column]));
         }
     }
     return o;

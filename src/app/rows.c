@@ -1,5 +1,5 @@
 /*
- * Writes rows as CSV or JSON lines.  Knows no table.
+ * Writes packed rows as text.  Knows kinds of columns and no table.
  */
 #include "src/app/rows.h"
 
@@ -7,16 +7,7 @@
 
 #include <inttypes.h>
 #include <math.h>
-
-void tri_rows_init(tri_rows *r, FILE *out, tri_rows_format format)
-{
-    *r = (tri_rows){.out = out, .format = format};
-}
-
-void tri_rows_heading(tri_rows *r)
-{
-    r->heading = 1;
-}
+#include <string.h>
 
 /* A JSON string of `text`, quotes included. */
 static void put_json_text(FILE *out, const char *text)
@@ -27,115 +18,124 @@ static void put_json_text(FILE *out, const char *text)
     json_decref(s);
 }
 
-/* What comes before a value; returns whether a value is to follow. */
-static int begin(tri_rows *r, const char *name)
+static void put_missing(FILE *out, tri_app_format format)
 {
-    int first = r->n++ == 0;
-
-    if (r->format == TRI_ROWS_CSV) {
-        if (!first) {
-            fputc(',', r->out);
-        }
-        if (r->heading) {
-            tri_app_csv_field(r->out, name);
-        }
-    } else if (!r->heading) {
-        fputs(first ? "{" : ",", r->out);
-        put_json_text(r->out, name);
-        fputc(':', r->out);
-    }
-    return !r->heading;
-}
-
-static void missing(tri_rows *r)
-{
-    if (r->format == TRI_ROWS_JSON) {
-        fputs("null", r->out);
+    if (format == TRI_APP_JSON) {
+        fputs("null", out);
     }
 }
 
-void tri_rows_int(tri_rows *r, const char *name, int64_t v)
+static void put_int(FILE *out, tri_app_format format, int64_t v)
 {
-    if (begin(r, name)) {
-        fprintf(r->out, "%" PRId64, v);
+    if (v == INT64_MIN) { /* an inactive parameter */
+        put_missing(out, format);
+    } else {
+        fprintf(out, "%" PRId64, v);
     }
 }
 
-void tri_rows_hex(tri_rows *r, const char *name, uint64_t v)
-{
-    if (begin(r, name)) {
-        const char *quote = r->format == TRI_ROWS_JSON ? "\"" : "";
-
-        fprintf(r->out, "%s%016" PRIx64 "%s", quote, v, quote);
-    }
-}
-
-static void put_real(tri_rows *r, double v)
+static void put_real(FILE *out, tri_app_format format, double v)
 {
     tri_value value = {.type = TRI_REAL, .u.d = v};
     char buf[64];
 
     if (!isfinite(v)) {
-        missing(r);
+        put_missing(out, format);
         return;
     }
     tri_value_print(value, buf, sizeof buf);
-    fputs(buf, r->out);
+    fputs(buf, out);
 }
 
-void tri_rows_real(tri_rows *r, const char *name, double v)
+/* Strings are fixed and padded with NUL. */
+static void put_text(FILE *out, tri_app_format format,
+                     const unsigned char *data, int bytes)
 {
-    if (begin(r, name)) {
-        put_real(r, v);
-    }
-}
+    char text[4097];
+    size_t n = (size_t)bytes < sizeof text ? (size_t)bytes : sizeof text - 1;
 
-static void put_text(tri_rows *r, const char *v)
-{
-    if (r->format == TRI_ROWS_JSON) {
-        put_json_text(r->out, v ? v : "");
+    memcpy(text, data, n);
+    text[n] = '\0';
+    if (format == TRI_APP_JSON) {
+        put_json_text(out, text);
     } else {
-        tri_app_csv_field(r->out, v ? v : "");
+        tri_app_csv_field(out, text);
     }
 }
 
-void tri_rows_text(tri_rows *r, const char *name, const char *v)
+static void put_cell(FILE *out, tri_app_format format, const tri_column *c,
+                     const unsigned char *data)
 {
-    if (begin(r, name)) {
-        put_text(r, v);
+    int32_t i32;
+    int64_t i64;
+    uint64_t u64;
+    double f64;
+
+    switch (c->kind) {
+    case TRI_COLUMN_U8:
+        fprintf(out, "%u", (unsigned)*data);
+        break;
+    case TRI_COLUMN_I32:
+        memcpy(&i32, data, sizeof i32);
+        put_int(out, format, i32);
+        break;
+    case TRI_COLUMN_I64:
+        memcpy(&i64, data, sizeof i64);
+        put_int(out, format, i64);
+        break;
+    case TRI_COLUMN_U64:
+        memcpy(&u64, data, sizeof u64);
+        fprintf(out, "%" PRIu64, u64);
+        break;
+    case TRI_COLUMN_F64:
+        memcpy(&f64, data, sizeof f64);
+        put_real(out, format, f64);
+        break;
+    case TRI_COLUMN_STRING:
+        put_text(out, format, data, c->bytes);
+        break;
     }
 }
 
-void tri_rows_value(tri_rows *r, const char *name, tri_value v)
+void tri_app_rows_heading(FILE *out, tri_app_format format,
+                          const tri_columns *columns)
 {
-    if (!begin(r, name)) {
+    if (format == TRI_APP_JSON) {
         return;
     }
-    switch (v.type) {
-    case TRI_INT:
-        fprintf(r->out, "%" PRId64, v.u.i);
-        break;
-    case TRI_REAL:
-        put_real(r, v.u.d);
-        break;
-    case TRI_BOOL:
-        fputs(v.u.i ? "true" : "false", r->out);
-        break;
-    case TRI_WORD:
-        put_text(r, v.u.word);
-        break;
-    default:
-        missing(r);
+    for (int i = 0; i < columns->n; i++) {
+        if (i > 0) {
+            fputc(',', out);
+        }
+        tri_app_csv_field(out, columns->list[i].name);
     }
+    fputc('\n', out);
 }
 
-void tri_rows_end(tri_rows *r)
+static void print_row(FILE *out, tri_app_format format,
+                      const tri_columns *columns, const unsigned char *row)
 {
-    if (r->format == TRI_ROWS_JSON && !r->heading) {
-        fputs("}\n", r->out);
-    } else if (r->format == TRI_ROWS_CSV) {
-        fputc('\n', r->out);
+    int json = format == TRI_APP_JSON;
+
+    for (int i = 0; i < columns->n; i++) {
+        const tri_column *c = &columns->list[i];
+
+        fputs(i > 0 ? "," : json ? "{" : "", out);
+        if (json) {
+            put_json_text(out, c->name);
+            fputc(':', out);
+        }
+        put_cell(out, format, c, row + c->offset);
     }
-    r->heading = 0;
-    r->n = 0;
+    fputs(json ? "}\n" : "\n", out);
+}
+
+void tri_app_rows_print(FILE *out, tri_app_format format,
+                        const tri_columns *columns, const unsigned char *rows,
+                        size_t bytes)
+{
+    for (size_t at = 0; at + columns->row_bytes <= bytes;
+         at += columns->row_bytes) {
+        print_row(out, format, columns, rows + at);
+    }
 }
