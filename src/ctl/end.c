@@ -1,0 +1,87 @@
+/*
+ * The end of an opening: leave, once, then the exit status with a sentence.
+ */
+#include "src/ctl/state.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+static const char *say(tri_ctl *ctl, const char *fmt, ...) TRI_PRINTF(2, 3);
+
+static const char *say(tri_ctl *ctl, const char *fmt, ...)
+{
+    char text[512];
+    va_list args;
+    const char *kept;
+
+    va_start(args, fmt);
+    vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    kept = tri_keep_text(&ctl->keep, text);
+    return kept ? kept : "";
+}
+
+tri_status tri_ctl_end(tri_ctl *ctl, int status, int resumable, const char *why)
+{
+    tri_command leave = {.kind = TRI_CMD_LEAVE};
+    tri_command end = {.kind = TRI_CMD_END,
+                       .u.end = {.status = status,
+                                 .resumable = (uint8_t)(resumable != 0),
+                                 .why = why}};
+
+    ctl->ended = 1;
+    ctl->complete = status == 0;
+    ctl->end_status = status;
+    ctl->end_resumable = resumable;
+    ctl->end_why = why;
+    TRI_TRY(tri_ctl_touch_waiting(ctl));
+    TRI_TRY(tri_ctl_emit(ctl, &leave));
+    return tri_ctl_emit(ctl, &end);
+}
+
+tri_status tri_ctl_end_done(tri_ctl *ctl)
+{
+    const char *why =
+            ctl->n_parked
+                    ? say(ctl,
+                          "done: %lld trials, %lld runs; %lld parked for want "
+                          "of ranks",
+                          (long long)ctl->n_trials, (long long)ctl->n_runs,
+                          (long long)ctl->n_parked)
+                    : say(ctl, "done: %lld trials, %lld runs",
+                          (long long)ctl->n_trials, (long long)ctl->n_runs);
+
+    return tri_ctl_end(ctl, 0, 0, why);
+}
+
+static tri_reason commonest_failure(const tri_ctl *ctl)
+{
+    int most = 0;
+
+    for (int i = 1; i < TRI_REASON_COUNT; i++) {
+        most = ctl->failures[i] > ctl->failures[most] ? i : most;
+    }
+    return (tri_reason)most;
+}
+
+tri_status tri_ctl_end_empty(tri_ctl *ctl)
+{
+    int lo, hi;
+    const char *why;
+
+    tri_space_rank_range(ctl->study->space, &lo, &hi);
+    if (ctl->n_trials == ctl->n_parked && lo > ctl->n_up) {
+        why = say(ctl,
+                  "no configuration fits: the smallest needs %d ranks, the "
+                  "pool has %d",
+                  lo, ctl->n_up);
+    } else if (ctl->n_failed) {
+        why = say(ctl, "no run finished: %lld of %lld trials failed, mostly %s",
+                  (long long)ctl->n_failed, (long long)ctl->n_trials,
+                  tri_reason_name(commonest_failure(ctl)));
+    } else {
+        why = say(ctl, "no run finished within the budget (%lld trials)",
+                  (long long)ctl->n_trials);
+    }
+    return tri_ctl_end(ctl, 2, 0, why);
+}

@@ -1,0 +1,210 @@
+/*
+ * Finals: the best few and the baseline, measured again alone on the pool,
+ * interleaved, each repeat in an order shuffled by the seed.  Repeats are cut
+ * to the time that is left, at least two.
+ */
+#include "src/ctl/state.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define REPEATS_LEAST 2
+
+void tri_ctl_finals_reset(tri_ctl *ctl)
+{
+    for (int i = 0; i < ctl->finals.n; i++) {
+        free(ctl->finals.list[i].values);
+    }
+    free(ctl->finals.list);
+    free(ctl->finals.order);
+    ctl->finals = (tri_finals){0};
+}
+
+static int baseline_runs(const tri_ctl *ctl)
+{
+    return ctl->study->has_baseline && ctl->n_trials &&
+           tri_ctl_has_standing(ctl, 0) && ctl->trials[0].ranks <= ctl->n_up;
+}
+
+static tri_status add_contender(tri_ctl *ctl, int64_t trial)
+{
+    tri_finals *f = &ctl->finals;
+    tri_contender *c = &f->list[f->n];
+
+    c->trial = trial;
+    c->values = calloc((size_t)f->repeats + 1, sizeof *c->values);
+    if (!c->values) {
+        return TRI_FAIL(TRI_ENOMEM, "no memory for the finals");
+    }
+    f->order[f->n] = f->n;
+    f->n++;
+    return TRI_OK;
+}
+
+static tri_status list_contenders(tri_ctl *ctl, int64_t *leaders, int most)
+{
+    tri_finals *f = &ctl->finals;
+    int n = tri_ctl_leaders(ctl, leaders, most, 1);
+    int has = 0;
+
+    f->list = calloc((size_t)n + 1, sizeof *f->list);
+    f->order = calloc((size_t)n + 1, sizeof *f->order);
+    if (!f->list || !f->order) {
+        return TRI_FAIL(TRI_ENOMEM, "no memory for the finals");
+    }
+    for (int i = 0; i < n; i++) {
+        TRI_TRY(add_contender(ctl, leaders[i]));
+        has |= leaders[i] == 0;
+    }
+    if (!has && baseline_runs(ctl)) {
+        TRI_TRY(add_contender(ctl, 0));
+    }
+    return TRI_OK;
+}
+
+static void shuffle(tri_ctl *ctl)
+{
+    tri_finals *f = &ctl->finals;
+    tri_rng rng =
+            tri_rng_stream(ctl->seed, (uint64_t)f->repeat, TRI_RNG_FINALS);
+
+    for (int i = f->n - 1; i > 0; i--) {
+        int k = (int)tri_rng_below(&rng, (uint64_t)i + 1);
+        int t = f->order[i];
+
+        f->order[i] = f->order[k];
+        f->order[k] = t;
+    }
+}
+
+tri_status tri_ctl_finals_begin(tri_ctl *ctl)
+{
+    tri_finals *f = &ctl->finals;
+    int top = ctl->study->finals.top;
+    int64_t *leaders;
+    int n = tri_sched_n_rungs(ctl->sched);
+    tri_status st;
+
+    tri_ctl_finals_reset(ctl);
+    ctl->phase = TRI_PHASE_FINALS;
+    f->begun = 1;
+    TRI_TRY(tri_ctl_touch_waiting(ctl));
+    f->over = top == 0;
+    if (f->over) {
+        return TRI_OK;
+    }
+    leaders = calloc((size_t)top, sizeof *leaders);
+    if (!leaders) {
+        return TRI_FAIL(TRI_ENOMEM, "no memory for the finals");
+    }
+    f->repeats = ctl->study->finals.repeats;
+    f->rung = n ? n - 1 : 0;
+    for (int64_t i = 0; !n && i < ctl->n_trials; i++) {
+        f->rung = ctl->trials[i].top_rung > f->rung ? ctl->trials[i].top_rung
+                                                    : f->rung;
+    }
+    f->resource = tri_sched_resource(ctl->sched, f->rung);
+    st = list_contenders(ctl, leaders, top);
+    free(leaders);
+    /* the baseline alone has nobody to be compared with */
+    f->over = !f->n ||
+              (f->n == 1 && f->list[0].trial == 0 && ctl->study->has_baseline);
+    shuffle(ctl);
+    return st;
+}
+
+static double predicted(const tri_ctl *ctl, int contender)
+{
+    return tri_ctl_predict(ctl, ctl->finals.list[contender].trial,
+                           (double)ctl->finals.resource, 0);
+}
+
+/* How many repeats there will have been by the end of the time. */
+static void plan(tri_ctl *ctl)
+{
+    tri_finals *f = &ctl->finals;
+    double left = tri_ctl_finals_end(ctl) - ctl->now;
+    double each = 0;
+
+    for (int i = 0; i < f->n; i++) {
+        each += predicted(ctl, i);
+    }
+    if (!(each > 0) || !(left < each * (f->repeats - f->repeat))) {
+        return;
+    }
+    f->repeats = f->repeat + (left > 0 ? (int)(left / each) : 0);
+    f->repeats = f->repeats < REPEATS_LEAST ? REPEATS_LEAST : f->repeats;
+}
+
+static void next_repeat(tri_ctl *ctl)
+{
+    ctl->finals.at = 0;
+    ctl->finals.repeat++;
+    shuffle(ctl);
+}
+
+static tri_status start(tri_ctl *ctl, int contender)
+{
+    tri_finals *f = &ctl->finals;
+    int64_t run;
+
+    if (ctl->now + predicted(ctl, contender) > tri_ctl_drain_start(ctl)) {
+        return tri_ctl_end(ctl, 3, 1,
+                           "the finals would not end before the "
+                           "deadline");
+    }
+    TRI_TRY(tri_ctl_start(ctl, f->list[contender].trial, TRI_PHASE_FINALS,
+                          f->rung, f->resource, &run));
+    ctl->lives[ctl->runs[run].live].contender = contender;
+    return TRI_OK;
+}
+
+tri_status tri_ctl_finals_next(tri_ctl *ctl, int *over)
+{
+    tri_finals *f = &ctl->finals;
+
+    while (!f->over) {
+        int contender;
+
+        if (f->at == f->n) {
+            next_repeat(ctl);
+        }
+        if (f->at == 0 && !f->retried) {
+            plan(ctl);
+        }
+        if (f->repeat >= f->repeats) {
+            f->over = 1;
+            break;
+        }
+        contender = f->order[f->at];
+        if (ctl->trials[f->list[contender].trial].ranks <= ctl->n_up) {
+            *over = 0;
+            return start(ctl, contender);
+        }
+        f->at++;
+        f->retried = 0;
+    }
+    *over = 1;
+    return TRI_OK;
+}
+
+void tri_ctl_finals_result(tri_ctl *ctl, const tri_live *live, double value,
+                           int again)
+{
+    tri_finals *f = &ctl->finals;
+    tri_contender *c = &f->list[live->contender];
+
+    if (again) {
+        return;
+    }
+    if (!isnan(value)) {
+        c->values[c->n_values++] = value;
+        f->done++;
+    } else if (!f->retried) {
+        f->retried = 1;
+        return;
+    }
+    f->retried = 0;
+    f->at++;
+}

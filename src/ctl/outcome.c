@@ -1,0 +1,491 @@
+/*
+ * How runs end, and what follows for their trials (DESIGN section 5): results,
+ * failures by the rule of their reason, losses with and without a witness,
+ * interruptions.  When the ranks of a run are free again is decided here too.
+ */
+#include "src/ctl/state.h"
+
+#include <math.h>
+
+#define WITNESS_S      30.0
+#define SUSPICION_MOST 2
+
+/* ---- what was measured ----------------------------------------------------
+ */
+
+static tri_status keep_outcome(tri_ctl *ctl, tri_run_row *r,
+                               const tri_ev_outcome *ev)
+{
+    tri_ev_outcome *o = &r->v.outcome;
+
+    *o = *ev;
+    o->sentence = tri_keep_text(&ctl->keep, ev->sentence);
+    o->checkpoint = tri_keep_text(&ctl->keep, ev->checkpoint);
+    o->stderr_tail.data = "";
+    if (ev->stderr_tail.bytes) {
+        o->stderr_tail.data = tri_keep_copy(&ctl->keep, ev->stderr_tail.data,
+                                            ev->stderr_tail.bytes);
+    }
+    if (!o->sentence || !o->checkpoint || !o->stderr_tail.data) {
+        return TRI_FAIL(TRI_ENOMEM, "no memory for what a run measured");
+    }
+    return TRI_OK;
+}
+
+static tri_measured measured_of(const tri_ev_outcome *o)
+{
+    return (tri_measured){
+            .tokens_per_s = o->tokens_per_s,
+            .samples_per_s = o->samples_per_s,
+            .step_s = o->step_s,
+            .loss = o->loss,
+            .own = o->objective,
+            .peak_bytes = o->peak_bytes < 0 ? NAN : (double)o->peak_bytes,
+            .rss_bytes = o->rss_bytes < 0 ? NAN : (double)o->rss_bytes};
+}
+
+/* Judge a finished run: its objective, or why it is none. */
+static tri_reason judge(const tri_ctl *ctl, const tri_run_row *r,
+                        double *objective, double *scale)
+{
+    tri_measured m = measured_of(&r->v.outcome);
+    double raw = tri_study_objective(ctl->study, &m, 1);
+
+    *objective = tri_study_objective(ctl->study, &m, r->v.n_ranks);
+    *scale = raw < 0 || raw > 0 ? *objective / raw : 1;
+    if (!isfinite(*objective)) {
+        *objective = NAN;
+        return TRI_REASON_NAN;
+    }
+    if (!tri_study_subject_to(ctl->study, &m, NULL)) {
+        return TRI_REASON_INFEASIBLE;
+    }
+    return TRI_REASON_NONE;
+}
+
+static tri_status note_durations(tri_ctl *ctl, const tri_live *live)
+{
+    const tri_run_view *v = &ctl->runs[live->run].v;
+    double unit = (ctl->now - live->first_s) / live->length;
+
+    if (!live->in_place) {
+        TRI_TRY(tri_running_median_add(&ctl->start_s,
+                                       live->first_s - v->start_s));
+    }
+    ctl->trials[v->trial].unit_s = unit;
+    TRI_TRY(tri_running_median_add(&ctl->unit_s, unit));
+    return tri_running_median_add(&ctl->run_s, ctl->now - v->start_s);
+}
+
+/* ---- checkpoints -----------------------------------------------------------
+ */
+
+static tri_status drop_checkpoint(tri_ctl *ctl, int64_t trial)
+{
+    tri_trial_row *t = &ctl->trials[trial];
+    tri_command c = {
+            .kind = TRI_CMD_DROP_CHECKPOINT,
+            .u.drop_checkpoint = {.trial = trial, .checkpoint = t->checkpoint}};
+
+    if (!*t->checkpoint) {
+        return TRI_OK;
+    }
+    ctl->checkpoint_bytes -= (uint64_t)t->checkpoint_bytes;
+    t->checkpoint = "";
+    t->checkpoint_bytes = t->checkpoint_step = 0;
+    return tri_ctl_emit(ctl, &c);
+}
+
+/* The trial goes on from what `r` wrote, if it wrote anything. */
+static tri_status take_checkpoint(tri_ctl *ctl, const tri_run_row *r,
+                                  const tri_ev_outcome *ev)
+{
+    tri_trial_row *t = &ctl->trials[r->v.trial];
+    const char *name;
+
+    if (!ev->checkpoint || !*ev->checkpoint || r->v.phase != TRI_PHASE_SEARCH) {
+        return TRI_OK;
+    }
+    name = tri_keep_text(&ctl->keep, ev->checkpoint);
+    if (!name) {
+        return TRI_FAIL(TRI_ENOMEM, "no memory for a checkpoint's name");
+    }
+    TRI_TRY(drop_checkpoint(ctl, r->v.trial));
+    t->checkpoint = name;
+    t->checkpoint_step = ev->checkpoint_step;
+    t->checkpoint_rung = (int16_t)r->v.rung;
+    t->checkpoint_bytes = ev->checkpoint_bytes > 0 ? ev->checkpoint_bytes : 0;
+    ctl->checkpoint_bytes += (uint64_t)t->checkpoint_bytes;
+    return TRI_OK;
+}
+
+static void note_checkpoint(tri_run_row *r, const tri_ev_outcome *ev,
+                            const char *kept)
+{
+    r->v.outcome.checkpoint = kept;
+    r->v.outcome.checkpoint_s = ev->checkpoint_s;
+    r->v.outcome.checkpoint_bytes = ev->checkpoint_bytes;
+    r->v.outcome.checkpoint_step = ev->checkpoint_step;
+}
+
+/* ---- what follows for the trial -------------------------------------------
+ */
+
+tri_status tri_ctl_give_up(tri_ctl *ctl, int64_t trial, tri_reason reason)
+{
+    tri_trial_row *t = &ctl->trials[trial];
+
+    if (tri_reason_rule_of(reason) == TRI_RULE_COUNTED) {
+        TRI_TRY(tri_sched_result(ctl->sched, trial, t->rung, TRI_RESULT_COUNTED,
+                                 NAN));
+    } else {
+        TRI_TRY(tri_sched_drop(ctl->sched, trial, t->rung));
+    }
+    t->reason = (uint8_t)reason;
+    TRI_TRY(drop_checkpoint(ctl, trial));
+    TRI_TRY(tri_ctl_set_place(ctl, trial, TRI_PLACE_FAILED));
+    if (ctl->best == trial) {
+        tri_ctl_find_best(ctl);
+    }
+    return TRI_OK;
+}
+
+static tri_status wait_again(tri_ctl *ctl, int64_t trial)
+{
+    tri_trial_row *t = &ctl->trials[trial];
+
+    if (t->attempts >= ctl->study->failures.max_attempts) {
+        return tri_ctl_give_up(ctl, trial, TRI_REASON_KILLED);
+    }
+    t->attempt++;
+    TRI_TRY(tri_ctl_set_place(ctl, trial, TRI_PLACE_WAITING));
+    if (t->ranks > ctl->n_up && ctl->started && !t->parked) {
+        return tri_ctl_set_parked(ctl, trial, 1);
+    }
+    return tri_ctl_enqueue(ctl, trial);
+}
+
+tri_status tri_ctl_fail_run(tri_ctl *ctl, tri_live *live, tri_reason reason,
+                            int release)
+{
+    tri_run_view v = ctl->runs[live->run].v;
+    tri_live before = *live;
+    tri_trial_row *t = &ctl->trials[v.trial];
+    int again;
+
+    TRI_TRY(tri_running_median_add(&ctl->run_s, ctl->now - v.start_s));
+    TRI_TRY(tri_ctl_end_run(ctl, live, TRI_RUN_FAILED, reason, release));
+    if (v.phase == TRI_PHASE_FINALS) {
+        tri_ctl_finals_result(ctl, &before, NAN, 0);
+        return TRI_OK;
+    }
+    t->attempts++;
+    again = tri_reason_rule_of(reason) == TRI_RULE_RETRY && !t->retried &&
+            t->attempts < ctl->study->failures.max_attempts;
+    if (!again) {
+        return tri_ctl_give_up(ctl, v.trial, reason);
+    }
+    t->retried = 1;
+    return wait_again(ctl, v.trial);
+}
+
+tri_status tri_ctl_interrupt_run(tri_ctl *ctl, tri_live *live,
+                                 tri_run_status status, tri_reason reason)
+{
+    tri_run_view v = ctl->runs[live->run].v;
+    tri_live before = *live;
+
+    TRI_TRY(tri_ctl_end_run(ctl, live, status, reason, 1));
+    if (v.phase == TRI_PHASE_FINALS) {
+        tri_ctl_finals_result(ctl, &before, NAN, 1);
+        return TRI_OK;
+    }
+    ctl->trials[v.trial].attempts += reason == TRI_REASON_JOB_LOST;
+    return wait_again(ctl, v.trial);
+}
+
+/* ---- finished ---------------------------------------------------------------
+ */
+
+static tri_status verdict(tri_ctl *ctl, const tri_run_row *r, int save)
+{
+    tri_command c = {.kind = TRI_CMD_VERDICT,
+                     .u.verdict = {.run = r->v.run,
+                                   .attempt = r->v.attempt,
+                                   .verdict = TRI_VERDICT_RELEASE,
+                                   .save = (uint8_t)save,
+                                   .next_run = -1,
+                                   .next_rung = -1,
+                                   .rank = r->v.ranks[0]}};
+
+    return tri_ctl_emit(ctl, &c);
+}
+
+static tri_status release(tri_ctl *ctl, tri_live *live)
+{
+    tri_run_row *r = &ctl->runs[live->run];
+    int save = !live->stopped && tri_ctl_saves(ctl, r->v.rung);
+
+    if (!live->stopped) {
+        TRI_TRY(verdict(ctl, r, save));
+    }
+    if (!save) {
+        return tri_ctl_end_run(ctl, live, TRI_RUN_FINISHED, TRI_REASON_NONE, 1);
+    }
+    r->v.state = TRI_RUN_LEAVING;
+    tri_ctl_set_limit(ctl, live,
+                      tri_ctl_progress_limit(ctl, live) +
+                              tri_ctl_answer_s(ctl));
+    return tri_ctl_touch_run(ctl, r->v.run);
+}
+
+/* A finished run that counts as a failure. */
+static tri_status refuse(tri_ctl *ctl, tri_live *live, tri_reason reason)
+{
+    if (!live->stopped) {
+        TRI_TRY(verdict(ctl, &ctl->runs[live->run], 0));
+    }
+    return tri_ctl_fail_run(ctl, live, reason, 1);
+}
+
+static void update_best(tri_ctl *ctl, int64_t trial)
+{
+    if (ctl->best == trial) {
+        tri_ctl_find_best(ctl); /* it may have become worse */
+    } else if (ctl->best < 0 || tri_ctl_better(ctl, trial, ctl->best)) {
+        ctl->best = trial;
+    }
+}
+
+static tri_status record_result(tri_ctl *ctl, const tri_run_row *r,
+                                double scale)
+{
+    tri_trial_row *t = &ctl->trials[r->v.trial];
+    double sign = ctl->study->objective.maximize ? -1 : 1;
+    int n = tri_sched_n_rungs(ctl->sched);
+    int last = ctl->study->scheduler.kind == TRI_SCHED_NONE ||
+               (n && r->v.rung >= n - 1);
+
+    TRI_TRY(tri_sched_result(ctl->sched, r->v.trial, r->v.rung, TRI_RESULT_OK,
+                             sign * r->v.objective));
+    t->top_rung = (int16_t)r->v.rung;
+    t->objective = r->v.objective;
+    t->lo = r->v.outcome.lo * scale;
+    t->hi = r->v.outcome.hi * scale;
+    t->last_run = r->v.run;
+    ctl->n_finished++;
+    update_best(ctl, r->v.trial);
+    if (last) {
+        TRI_TRY(drop_checkpoint(ctl, r->v.trial));
+    }
+    TRI_TRY(tri_ctl_touch_trial(ctl, r->v.trial));
+    return tri_ctl_set_place(ctl, r->v.trial,
+                             last ? TRI_PLACE_DONE : TRI_PLACE_PAUSED);
+}
+
+static tri_status on_finished(tri_ctl *ctl, tri_live *live,
+                              const tri_ev_outcome *ev)
+{
+    tri_run_row *r = &ctl->runs[live->run];
+    double objective, scale;
+    tri_reason reason;
+    int went;
+
+    if (live->finished) {
+        return TRI_OK;
+    }
+    TRI_TRY(keep_outcome(ctl, r, ev));
+    reason = judge(ctl, r, &objective, &scale);
+    if (reason != TRI_REASON_NONE) {
+        return refuse(ctl, live, reason);
+    }
+    TRI_TRY(note_durations(ctl, live));
+    r->v.objective = objective;
+    r->v.end_s = ctl->now;
+    live->finished = 1;
+    if (r->v.phase == TRI_PHASE_FINALS) {
+        tri_ctl_finals_result(ctl, live, objective, 0);
+        return release(ctl, live);
+    }
+    TRI_TRY(record_result(ctl, r, scale));
+    TRI_TRY(tri_ctl_go_on(ctl, live, &went));
+    return went ? TRI_OK : release(ctl, live);
+}
+
+/* ---- other ends
+ * --------------------------------------------------------------- */
+
+/* The result stands; the ranks have left. */
+static tri_status left(tri_ctl *ctl, tri_live *live)
+{
+    return tri_ctl_end_run(ctl, live, TRI_RUN_FINISHED, TRI_REASON_NONE, 1);
+}
+
+static tri_status on_interrupted(tri_ctl *ctl, tri_live *live,
+                                 const tri_ev_outcome *ev)
+{
+    tri_run_row *r = &ctl->runs[live->run];
+
+    TRI_TRY(take_checkpoint(ctl, r, ev));
+    if (live->finished) {
+        note_checkpoint(r, ev, ctl->trials[r->v.trial].checkpoint);
+        return left(ctl, live);
+    }
+    TRI_TRY(keep_outcome(ctl, r, ev));
+    if (live->stopped && live->why == TRI_REASON_HUNG) {
+        return tri_ctl_fail_run(ctl, live, TRI_REASON_HUNG, 1);
+    }
+    if (live->stopped && live->why == TRI_REASON_BUDGET) {
+        return tri_ctl_interrupt_run(ctl, live, TRI_RUN_STOPPED,
+                                     TRI_REASON_BUDGET);
+    }
+    return tri_ctl_interrupt_run(ctl, live, TRI_RUN_INTERRUPTED,
+                                 TRI_REASON_DRAINED);
+}
+
+/* Whether another group of these hosts was lost just now; then neither loss
+ * is the trial's doing. */
+static int find_witness(tri_ctl *ctl, const tri_run_row *r, int32_t rank)
+{
+    const tri_rank_row *lost = tri_ctl_rank_row(ctl, rank);
+    int found = 0;
+
+    for (int i = 0; i < r->n_hosts; i++) {
+        tri_host *h = &ctl->hosts[r->hosts[i]];
+
+        if ((lost && lost->host != r->hosts[i]) || h->lost_trial < 0 ||
+            h->lost_trial == r->v.trial || ctl->now - h->lost_s > WITNESS_S) {
+            continue;
+        }
+        found = 1;
+        if (h->charged && ctl->trials[h->lost_trial].suspicion) {
+            ctl->trials[h->lost_trial].suspicion--;
+        }
+        h->charged = 0;
+    }
+    return found;
+}
+
+static void note_loss(tri_ctl *ctl, const tri_run_row *r, int32_t rank,
+                      int charged)
+{
+    const tri_rank_row *lost = tri_ctl_rank_row(ctl, rank);
+
+    for (int i = 0; i < r->n_hosts; i++) {
+        tri_host *h = &ctl->hosts[r->hosts[i]];
+
+        if (!lost || lost->host == r->hosts[i]) {
+            h->lost_s = ctl->now;
+            h->lost_run = r->v.run;
+            h->lost_trial = r->v.trial;
+            h->charged = charged != 0;
+            charged = 0; /* taken back once at most */
+        }
+    }
+}
+
+static tri_status lose_run(tri_ctl *ctl, tri_live *live, tri_reason reason,
+                           const tri_ev_outcome *ev)
+{
+    const tri_run_row *r = &ctl->runs[live->run];
+    int64_t trial = r->v.trial;
+    tri_live before = *live;
+    tri_trial_row *t = &ctl->trials[trial];
+    int witness;
+
+    TRI_TRY(tri_ctl_end_run(ctl, live, TRI_RUN_LOST, reason, 1));
+    if (r->v.phase == TRI_PHASE_FINALS) {
+        tri_ctl_finals_result(ctl, &before, NAN, 0);
+        return TRI_OK;
+    }
+    if (reason == TRI_REASON_LATE_VERDICT || reason == TRI_REASON_DRAINED) {
+        return wait_again(ctl, trial);
+    }
+    witness = find_witness(ctl, r, ev->lost_rank) || ev->witness ||
+              reason == TRI_REASON_NODE_LOST;
+    note_loss(ctl, r, ev->lost_rank, !witness);
+    t->attempts++;
+    t->suspicion = (uint8_t)(t->suspicion + !witness);
+    if (t->suspicion >= SUSPICION_MOST) {
+        return tri_ctl_give_up(ctl, trial, TRI_REASON_KILLED);
+    }
+    return wait_again(ctl, trial);
+}
+
+static tri_status on_lost(tri_ctl *ctl, tri_live *live,
+                          const tri_ev_outcome *ev)
+{
+    tri_run_row *r = &ctl->runs[live->run];
+    tri_reason reason = (tri_reason)ev->reason;
+
+    if (tri_reason_rule_of(reason) != TRI_RULE_LOST) {
+        reason = TRI_REASON_RANK_LOST;
+    }
+    if (ev->lost_rank > 0 && reason != TRI_REASON_LATE_VERDICT) {
+        tri_ctl_lose_rank(ctl, ev->lost_rank, TRI_RANK_DOWN);
+    }
+    if (live->finished) {
+        return left(ctl, live);
+    }
+    TRI_TRY(keep_outcome(ctl, r, ev));
+    return lose_run(ctl, live, reason, ev);
+}
+
+static tri_status on_failed(tri_ctl *ctl, tri_live *live,
+                            const tri_ev_outcome *ev)
+{
+    tri_reason reason = (tri_reason)ev->reason;
+
+    if (live->finished) {
+        return left(ctl, live);
+    }
+    if (!tri_reason_name(reason) || reason == TRI_REASON_NONE) {
+        reason = TRI_REASON_BAD_EXIT;
+    }
+    if (tri_reason_rule_of(reason) == TRI_RULE_LOST) {
+        return on_lost(ctl, live, ev);
+    }
+    TRI_TRY(keep_outcome(ctl, &ctl->runs[live->run], ev));
+    return tri_ctl_fail_run(ctl, live, reason, 1);
+}
+
+/* The checkpoint of a run whose leader would not wait for the verdict. */
+static tri_status late_checkpoint(tri_ctl *ctl, const tri_ev_outcome *ev)
+{
+    tri_run_row *r;
+    tri_trial_row *t;
+
+    if (ev->run < 0 || ev->run >= ctl->n_runs) {
+        return TRI_OK;
+    }
+    r = &ctl->runs[ev->run];
+    t = &ctl->trials[r->v.trial];
+    if (r->v.attempt != ev->attempt || r->v.epoch != ctl->epoch ||
+        r->v.phase != TRI_PHASE_SEARCH || t->last_run != ev->run ||
+        t->place >= TRI_PLACE_DONE || !ev->checkpoint || !*ev->checkpoint) {
+        return TRI_OK;
+    }
+    TRI_TRY(take_checkpoint(ctl, r, ev));
+    note_checkpoint(r, ev, t->checkpoint);
+    return tri_ctl_touch_run(ctl, ev->run);
+}
+
+tri_status tri_ctl_feed_outcome(tri_ctl *ctl, tri_event_kind kind,
+                                const tri_ev_outcome *ev)
+{
+    tri_live *live = tri_ctl_live(ctl, ev->run, ev->attempt);
+
+    if (!live) {
+        return kind == TRI_EV_PAUSED ? late_checkpoint(ctl, ev) : TRI_OK;
+    }
+    switch (kind) {
+    case TRI_EV_FINISHED:
+        return on_finished(ctl, live, ev);
+    case TRI_EV_FAILED:
+        return on_failed(ctl, live, ev);
+    case TRI_EV_LOST:
+        return on_lost(ctl, live, ev);
+    default: /* paused, interrupted */
+        return on_interrupted(ctl, live, ev);
+    }
+}

@@ -1,0 +1,342 @@
+/*
+ * The controller's state and what its files do for each other.  Nobody outside
+ * src/ctl includes this.
+ *
+ * A trial is waiting (a job of it is the head, in the queue, or parked), in
+ * flight, paused, done or failed.  A run is forming, running, leaving or
+ * ended; while it is not ended it is live, holds its ranks and stands in the
+ * heap of limits.  Rows are never removed.
+ */
+#ifndef TRI_SRC_CTL_STATE_H
+#define TRI_SRC_CTL_STATE_H
+
+#include "trireme/ctl.h"
+#include "trireme/propose.h"
+
+#include "src/ctl/keep.h"
+#include "src/ctl/median.h"
+#include "src/ctl/pack.h"
+
+typedef enum tri_trial_place {
+    TRI_PLACE_WAITING, /* a job of it has been taken and waits for ranks */
+    TRI_PLACE_FLYING,
+    TRI_PLACE_PAUSED,
+    TRI_PLACE_DONE,
+    TRI_PLACE_FAILED
+} tri_trial_place;
+
+typedef struct tri_prediction { /* what a proposal said */
+    double predicted, lo, hi, bytes, p_feasible;
+    const char *rule;
+} tri_prediction;
+
+typedef struct tri_trial_row {
+    const tri_config *config;
+    uint64_t hash;
+    double created_s;
+    double objective, lo, hi; /* at top_rung */
+    double unit_s;            /* seconds a unit of resource, last run; NaN */
+    const char *origin;
+    const tri_prediction *prediction; /* NULL */
+    const char *checkpoint;           /* "" */
+    int64_t checkpoint_step, checkpoint_bytes;
+    int64_t last_run; /* the run that gave its last result, -1 */
+    uint64_t changed; /* feed in which its row last changed */
+    int32_t ranks;
+    int16_t bracket, rung; /* where it runs, waits or paused */
+    int16_t top_rung;
+    int16_t checkpoint_rung; /* the rung it was written in */
+    int16_t attempt;         /* of its next or present run at `rung` */
+    int16_t attempts;        /* at `rung`, those that a drain ended left out */
+    uint8_t place, parked, suspicion, retried, reason;
+} tri_trial_row;
+
+typedef struct tri_run_row {
+    tri_run_view v;
+    const int32_t *hosts; /* each once */
+    int32_t n_hosts;
+    int32_t live; /* -1: ended */
+    uint64_t changed;
+} tri_run_row;
+
+/* What is known of a run only while it is not ended. */
+typedef struct tri_live {
+    int64_t run;
+    double first_s;   /* when its first step began, as far as known */
+    double slowest_s; /* step */
+    double limit;     /* less the shift when it was set; INFINITY */
+    double length;    /* units of resource to do */
+    int heap_at;
+    int at;           /* in the list of those in flight */
+    uint8_t finished; /* its result is recorded */
+    uint8_t stopped;  /* a stop was sent, for `why` */
+    uint8_t why;      /* tri_reason: hung, budget, drained */
+    uint8_t in_place; /* went on without forming */
+    int contender;    /* finals */
+} tri_live;
+
+typedef struct tri_host {
+    const char *name;
+    double lost_s; /* when a group of it was last lost */
+    int64_t lost_run, lost_trial;
+    uint8_t charged; /* that loss raised the trial's suspicion */
+} tri_host;
+
+typedef struct tri_rank_row {
+    int32_t rank, host, cores;
+    const char *device;
+    uint8_t state, struck, oversubscribed;
+    int slot;
+    int64_t run; /* -1 */
+} tri_rank_row;
+
+/* The next new trial, drawn but not created. */
+typedef struct tri_candidate {
+    int ready;
+    tri_config *config; /* n_params values, scratch */
+    uint64_t hash;
+    int ranks;
+    const char *origin;
+    const tri_prediction *prediction;
+} tri_candidate;
+
+typedef struct tri_contender {
+    int64_t trial;
+    double *values; /* one a repeat that went well */
+    int n_values;
+} tri_contender;
+
+typedef struct tri_finals {
+    int begun, over;
+    int n, at;   /* contenders; place in the present order */
+    int repeat;  /* present one */
+    int repeats; /* planned */
+    int retried; /* the run at `at` failed once */
+    int done;    /* runs */
+    int rung;
+    int64_t resource;
+    tri_contender *list;
+    int *order;
+} tri_finals;
+
+typedef struct tri_numbers {
+    int64_t *list;
+    size_t n, room;
+} tri_numbers;
+
+struct tri_ctl {
+    tri_study *study;
+    tri_study **old; /* former readings: words of old trials live there */
+    size_t n_old;
+    tri_attachment *attachments;
+    int n_attachments;
+    uint64_t seed;
+    tri_sched *sched;
+    const tri_proposer_ops *proposer;
+    int n_params;
+    tri_keep keep, scratch;
+
+    double now, before; /* times of this event and the last */
+    double open_s, max_time_s, deadline_s, drain_limit;
+    double shift; /* by gaps of the driver's loop, added up */
+    int epoch;
+    tri_phase phase;
+    uint8_t no_timeouts;
+    uint8_t started;  /* something but open, edited and pool was fed */
+    uint8_t complete; /* ended with status 0, nothing edited since */
+    uint8_t draining, ended, search_stopped;
+    uint8_t broken; /* memory ran out half way: of no further use */
+    uint8_t pool_changed, pack_stale;
+    int drain_why;
+
+    tri_trial_row *trials;
+    int64_t n_trials, trial_room;
+    tri_run_row *runs;
+    int64_t n_runs, run_room;
+    tri_live *lives;
+    int n_lives, life_room; /* used ones, also those free again */
+    int *free_lives;
+    int n_free_lives;
+    int *flying; /* lives in flight */
+    int n_flying;
+    int *heap; /* lives by limit */
+    int n_heap;
+
+    tri_rank_row *ranks;
+    int n_ranks, rank_room;
+    int *rank_of; /* by world rank: place in ranks, -1 */
+    int rank_of_room;
+    int *slot_rank; /* by slot: place in ranks */
+    tri_host *hosts;
+    int n_hosts;
+    tri_pack pack;
+    int n_up, n_busy, n_struck;
+    int *slots; /* scratch, n_ranks */
+
+    int64_t *by_hash; /* trial + 1, 0: empty */
+    size_t by_hash_room;
+
+    tri_numbers queue; /* trials; those before queue_at are gone */
+    size_t queue_at;
+    int64_t head; /* trial, -1 */
+    double head_since;
+    tri_proposal *proposals;
+    int n_proposals, proposal_room, proposal_at;
+    tri_candidate candidate;
+    int start_at;
+    uint8_t exhausted;       /* no new configuration fits */
+    uint8_t deadline_blocks; /* a job was not started for the deadline */
+
+    int64_t search_runs, n_finished, n_failed, n_parked;
+    int64_t failures[TRI_REASON_COUNT];
+    int64_t best; /* trial, -1 */
+    int best_stale;
+    int largest; /* ranks of the largest trial */
+    uint64_t checkpoint_bytes;
+    tri_running_median unit_s, start_s, run_s;
+
+    tri_finals finals;
+
+    int end_status, end_resumable; /* of this or the last opening */
+    const char *end_why;
+
+    uint64_t feed;
+    tri_command *commands;
+    int n_commands, command_room;
+    tri_numbers changed_trials, changed_runs;
+};
+
+/* ---- roster.c: rows and their legal transitions ---------------------- */
+
+tri_status tri_numbers_add(tri_numbers *n, int64_t x);
+tri_status tri_ctl_emit(tri_ctl *ctl, const tri_command *command);
+tri_status tri_ctl_touch_trial(tri_ctl *ctl, int64_t trial);
+tri_status tri_ctl_touch_run(tri_ctl *ctl, int64_t run);
+/* A trial of `candidate`, waiting at `job`'s rung. */
+tri_status tri_ctl_add_trial(tri_ctl *ctl, const tri_job *job);
+/* The trial with this configuration, -1. */
+int64_t tri_ctl_find_trial(const tri_ctl *ctl, const tri_config *config,
+                           uint64_t hash);
+tri_status tri_ctl_set_place(tri_ctl *ctl, int64_t trial,
+                             tri_trial_place place);
+/* Put a trial that waits into the queue, unless it is parked. */
+tri_status tri_ctl_enqueue(tri_ctl *ctl, int64_t trial);
+/* What waits is shown otherwise once the search is over. */
+tri_status tri_ctl_touch_waiting(tri_ctl *ctl);
+/* A live run of `trial` on `ranks` (ascending); the ranks are then its. */
+tri_status tri_ctl_add_run(tri_ctl *ctl, int64_t trial, int rung,
+                           int64_t resource, const int32_t *ranks, int n_ranks,
+                           int64_t *run);
+/* The live run of that number and attempt, or NULL. */
+tri_live *tri_ctl_live(tri_ctl *ctl, int64_t run, int attempt);
+/* The run is ended; its ranks are free if `release`. */
+tri_status tri_ctl_end_run(tri_ctl *ctl, tri_live *live, tri_run_status status,
+                           tri_reason reason, int release);
+
+/* ---- pool.c: ranks, hosts, parking ----------------------------------- */
+
+void tri_ctl_empty_pool(tri_ctl *ctl);
+tri_status tri_ctl_feed_pool(tri_ctl *ctl, const tri_ev_pool *ev);
+tri_status tri_ctl_set_parked(tri_ctl *ctl, int64_t trial, int parked);
+/* Bring packing and parking up to date with the pool. */
+tri_status tri_ctl_settle_pool(tri_ctl *ctl);
+tri_rank_row *tri_ctl_rank_row(const tri_ctl *ctl, int32_t rank);
+void tri_ctl_free_rank(tri_ctl *ctl, int32_t rank);
+void tri_ctl_lose_rank(tri_ctl *ctl, int32_t rank, tri_rank_state state);
+/* Take `n` ranks.  [out] out[n], ascending. */
+int tri_ctl_take_ranks(tri_ctl *ctl, int n, int32_t *out);
+
+/* ---- limits.c: what has to happen by when ---------------------------- */
+
+/* `s` seconds from now, INFINITY for never. */
+void tri_ctl_set_limit(tri_ctl *ctl, tri_live *live, double s);
+void tri_ctl_clear_limit(tri_ctl *ctl, tri_live *live);
+/* How long a running run may be silent. */
+double tri_ctl_progress_limit(const tri_ctl *ctl, const tri_live *live);
+tri_status tri_ctl_feed_clock(tri_ctl *ctl, const tri_ev_clock *ev);
+/* Send a stop; the run is leaving. */
+tri_status tri_ctl_stop_run(tri_ctl *ctl, tri_live *live, tri_reason why);
+
+/* ---- budget.c: limits of runs, trials and time ----------------------- */
+
+/* Whether the search may start another run now, whatever it is. */
+int tri_ctl_may_search(const tri_ctl *ctl);
+int tri_ctl_may_create(const tri_ctl *ctl);
+/* Seconds that `length` units of trial (-1: any) take, started afresh unless
+ * `in_place`; NaN: not known. */
+double tri_ctl_predict(const tri_ctl *ctl, int64_t trial, double length,
+                       int in_place);
+/* Units that a run of `trial` at `resource` has to do. */
+double tri_ctl_length(const tri_ctl *ctl, int64_t trial, int rung);
+/* Whether a run predicted to last `s` may start. */
+int tri_ctl_time_allows(tri_ctl *ctl, double s);
+double tri_ctl_search_end(const tri_ctl *ctl); /* INFINITY: never */
+double tri_ctl_finals_end(const tri_ctl *ctl);
+double tri_ctl_drain_start(const tri_ctl *ctl);
+/* Within how many seconds a stop is answered: grace, and a little. */
+double tri_ctl_answer_s(const tri_ctl *ctl);
+/* Whether checkpoints of trials at `rung` are worth writing. */
+int tri_ctl_saves(const tri_ctl *ctl, int rung);
+
+/* ---- candidate.c: new configurations --------------------------------- */
+
+/* Have a candidate ready; [out] *ready: 0 if there is none that fits. */
+tri_status tri_ctl_candidate(tri_ctl *ctl, int *ready);
+tri_status tri_ctl_feed_proposals(tri_ctl *ctl, const tri_ev_proposals *ev);
+
+/* ---- schedule.c: who starts next ------------------------------------- */
+
+/* Start what can be started, end what is over. */
+tri_status tri_ctl_act(tri_ctl *ctl);
+/* The run may go on in place at its next rung: do so.  [out] *went. */
+tri_status tri_ctl_go_on(tri_ctl *ctl, tri_live *live, int *went);
+tri_status tri_ctl_start(tri_ctl *ctl, int64_t trial, tri_phase phase, int rung,
+                         int64_t resource, int64_t *run);
+tri_status tri_ctl_drain(tri_ctl *ctl, int why);
+/* ---- outcome.c: how runs end ----------------------------------------- */
+
+tri_status tri_ctl_feed_outcome(tri_ctl *ctl, tri_event_kind kind,
+                                const tri_ev_outcome *ev);
+/* The run did not end well: by the rule of `reason`. */
+tri_status tri_ctl_fail_run(tri_ctl *ctl, tri_live *live, tri_reason reason,
+                            int release);
+/* The trial is tried no more. */
+tri_status tri_ctl_give_up(tri_ctl *ctl, int64_t trial, tri_reason reason);
+/* The run ended without blame; its trial waits again. */
+tri_status tri_ctl_interrupt_run(tri_ctl *ctl, tri_live *live,
+                                 tri_run_status status, tri_reason reason);
+
+/* ---- finals.c, answer.c ----------------------------------------------- */
+
+tri_status tri_ctl_finals_begin(tri_ctl *ctl);
+/* Start the next run; [out] *over. */
+tri_status tri_ctl_finals_next(tri_ctl *ctl, int *over);
+/* The run in flight ended: with `value`, or NaN; `again`: repeat it whatever
+ * came before. */
+void tri_ctl_finals_result(tri_ctl *ctl, const tri_live *live, double value,
+                           int again);
+void tri_ctl_finals_reset(tri_ctl *ctl);
+/* Whether trial a stands before b; both have results. */
+int tri_ctl_better(const tri_ctl *ctl, int64_t a, int64_t b);
+int tri_ctl_has_standing(const tri_ctl *ctl, int64_t trial);
+/* The best trials that fit the pool now. */
+int tri_ctl_leaders(const tri_ctl *ctl, int64_t *out, int max, int fitting);
+void tri_ctl_find_best(tri_ctl *ctl);
+/* Mean (geometric where all are positive) with its 95 % interval. */
+void tri_ctl_pool_repeats(const double *x, int n, tri_standing *out);
+
+/* ---- end.c: leave, and why --------------------------------------------- */
+
+tri_status tri_ctl_end(tri_ctl *ctl, int status, int resumable,
+                       const char *why);
+/* The study is done. */
+tri_status tri_ctl_end_done(tri_ctl *ctl);
+/* Nothing ever finished. */
+tri_status tri_ctl_end_empty(tri_ctl *ctl);
+
+/* ---- open.c ------------------------------------------------------------ */
+
+tri_status tri_ctl_feed_open(tri_ctl *ctl, const tri_ev_open *ev);
+tri_status tri_ctl_feed_edited(tri_ctl *ctl, const tri_ev_edited *ev);
+
+#endif
