@@ -98,9 +98,9 @@ tri_status tri_app_read(void *ctx, const char *path, char **data,
 tri_status tri_app_study(const char *path, tri_study **out);
 /* TRI_EEMPTY naming the tightest rule where the valid set is empty. */
 tri_status tri_app_study_not_empty(const tri_study *study);
-/* TRI_EDATA where the data file that the study names cannot be read or is
- * shorter than one sequence. */
-tri_status tri_app_study_data(const tri_study *study);
+/* What can be known before a training starts: data that is there and long
+ * enough, commands whose templates name what exists. */
+tri_status tri_app_study_ready(const tri_study *study);
 /* Fold the record at `path` into a controller.  [out] owned. */
 tri_status tri_app_fold(const char *path, tri_ctl **ctl);
 

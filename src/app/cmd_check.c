@@ -456,7 +456,7 @@ static tri_status judge(const tri_study *study, const check_options *o,
                         fitting *fit)
 {
     TRI_TRY(tri_app_study_not_empty(study));
-    TRI_TRY(tri_app_study_data(study));
+    TRI_TRY(tri_app_study_ready(study));
     if (o->ranks > 0) {
         TRI_TRY(judge_fitting(study, o->ranks, fit));
     }

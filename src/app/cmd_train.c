@@ -112,7 +112,7 @@ static tri_status prepare(training *t)
     const char *text = t->options->set ? t->options->set : "";
 
     TRI_TRY(tri_app_study(t->options->common.file, &t->study));
-    TRI_TRY(tri_app_study_data(t->study));
+    TRI_TRY(tri_app_study_ready(t->study));
     t->ops = tri_trial_kind(t->study->model.kind);
     if (!t->ops) {
         return TRI_FAIL(TRI_EUNBUILT,

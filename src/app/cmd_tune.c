@@ -191,7 +191,6 @@ static tri_status prepare(leading *l, int size)
     TRI_TRY(tri_app_study(o->common.file, &l->study));
     TRI_TRY(tri_app_study_not_empty(l->study));
     TRI_TRY(enough_ranks(l->study, size));
-    TRI_TRY(tri_app_study_data(l->study));
     if (o->output) {
         snprintf(l->output, sizeof l->output, "%s", o->output);
     } else {

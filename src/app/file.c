@@ -4,12 +4,14 @@
  */
 #include "src/app/app.h"
 
+#ifdef TRI_HAVE_MPI
+#include "trireme/net.h"
+#endif
 #include "trireme/store.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 /* A study or a table larger than this is none. */
 #define MAX_FILE_BYTES ((size_t)1 << 30)
@@ -126,39 +128,14 @@ tri_status tri_app_study_not_empty(const tri_study *study)
     return st;
 }
 
-tri_status tri_app_study_data(const tri_study *study)
+tri_status tri_app_study_ready(const tri_study *study)
 {
-    const tri_gpt_spec *gpt = &study->model.u.gpt;
-    char path[4096];
-    struct stat info;
-    FILE *f;
-
-    if (study->model.kind != TRI_MODEL_GPT || !gpt->data ||
-        strcmp(gpt->data, "builtin") == 0) {
-        return TRI_OK;
-    }
-    tri_study_resolve(study, gpt->data, path, sizeof path);
-    f = fopen(path, "rbe");
-    if (!f || fstat(fileno(f), &info) != 0) {
-        tri_status st =
-                TRI_FAIL(TRI_EDATA, "the data file %s cannot be read: %s", path,
-                         strerror(errno));
-
-        if (f) {
-            fclose(f);
-        }
-        return st;
-    }
-    fclose(f);
-    if (!S_ISREG(info.st_mode) || info.st_size < gpt->sequence + 1) {
-        return TRI_FAIL(TRI_EDATA,
-                        "the data file %s holds %lld bytes; a sequence of %d "
-                        "tokens needs %d",
-                        path,
-                        S_ISREG(info.st_mode) ? (long long)info.st_size : 0LL,
-                        gpt->sequence, gpt->sequence + 1);
-    }
+#ifdef TRI_HAVE_MPI
+    return tri_net_preflight(study);
+#else
+    (void)study; /* nothing is trained by this build */
     return TRI_OK;
+#endif
 }
 
 tri_status tri_app_fold(const char *path, tri_ctl **ctl)
