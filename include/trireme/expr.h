@@ -19,9 +19,11 @@ typedef struct tri_expr tri_expr;
 
 /* A variable that an expression may name. */
 typedef struct tri_var {
-    const char *name;  /* borrowed until the tree is destroyed */
-    unsigned types;    /* bit set of (1u << tri_type) it can have */
+    const char *name; /* borrowed until the tree is destroyed */
+    unsigned types;   /* bit set of (1u << tri_type) it can have */
     int may_be_inactive;
+    const tri_expr *when; /* its `when` over the same variables, for guards;
+                           * NULL where there is none or it is not known */
 } tri_var;
 
 /*

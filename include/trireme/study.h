@@ -200,6 +200,9 @@ typedef struct tri_study {
     const char *const *notes; /* features that come later, a sentence each */
     int n_notes;
     struct tri_study_private *priv;
+    const char *const *unbuilt; /* those notes that keep the study from being
+                                 * run: TRI_EUNBUILT with the first */
+    int n_unbuilt;
 } tri_study;
 
 /* Gives the bytes of `path` (already resolved against the study file's
@@ -243,6 +246,10 @@ TRI_API double tri_study_objective(const tri_study *study,
  * does not, borrowed. */
 TRI_API int tri_study_subject_to(const tri_study *study, const tri_measured *m,
                                  const char **text);
+/* As tri_study_subject_to, where conditions name parameters too; `c` may be
+ * NULL: conditions that need it are then passed over. */
+TRI_API int tri_study_admits(const tri_study *study, const tri_config *c,
+                             const tri_measured *m, const char **text);
 /*
  * Which keys differ between two readings of a study.  Returns the first key
  * that may not change at a resume ("model.layers"), borrowed from `now` or

@@ -1,0 +1,243 @@
+/*
+ * What built-in models bring to a study: engine parameters with their
+ * defaults, and rules.  A rule is a row of a table; its text uses parameters
+ * by name, and where one may be inactive its default stands in for it.
+ */
+#include "src/space/study_priv.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char *const schedules[] = {"gpipe", "1f1b", "interleaved", NULL};
+static const char *const recomputes[] = {"none", "selective", "full", NULL};
+static const char *const overlaps[] = {"none", "poke", "shm", NULL};
+static const char *const gemms[] = {"blas", "own", NULL};
+
+#define INT(n)                                                                 \
+    {                                                                          \
+        TRI_INT,                                                               \
+        {                                                                      \
+            .i = (n)                                                           \
+        }                                                                      \
+    }
+#define WORD(w)                                                                \
+    {                                                                          \
+        TRI_WORD,                                                              \
+        {                                                                      \
+            .word = (w)                                                        \
+        }                                                                      \
+    }
+#define NONE                                                                   \
+    {                                                                          \
+        TRI_INACTIVE,                                                          \
+        {                                                                      \
+            0                                                                  \
+        }                                                                      \
+    }
+#define NO                                                                     \
+    {                                                                          \
+        TRI_BOOL,                                                              \
+        {                                                                      \
+            .i = 0                                                             \
+        }                                                                      \
+    }
+#define BIG 1000000000
+
+/* clang-format off */
+const tri_engine_param tri_engine_params[] = {
+    {"dp",                TRI_INT,  1, 1 << 20, NULL,      INT(1),        NULL},
+    {"tp",                TRI_INT,  1, 1 << 20, NULL,      INT(1),        NULL},
+    {"pp",                TRI_INT,  1, 1 << 20, NULL,      INT(1),        NULL},
+    {"virtual",           TRI_INT,  1, 1 << 20, NULL,      INT(1),        "virtual == 1"},
+    {"micro_batch",       TRI_INT,  1, BIG,     NULL,      INT(1),        NULL},
+    {"global_batch",      TRI_INT,  1, BIG,     NULL,      NONE,          NULL},
+    {"zero",              TRI_INT,  0, 3,       NULL,      INT(0),        "zero == 0"},
+    {"schedule",          TRI_WORD, 0, 0,       schedules, WORD("1f1b"),  "schedule != interleaved"},
+    {"recompute",         TRI_WORD, 0, 0,       recomputes, WORD("none"), "recompute == none"},
+    {"sequence_parallel", TRI_BOOL, 0, 1,       NULL,      NO,            "sequence_parallel == false"},
+    {"overlap",           TRI_WORD, 0, 0,       overlaps,  WORD("none"),  "overlap == none"},
+    {"bucket",            TRI_INT,  1, INT64_MAX, NULL,    INT(4 << 20),  NULL},
+    {"threads",           TRI_INT,  1, 4096,    NULL,      INT(1),        "threads == 1"},
+    {"gemm",              TRI_WORD, 0, 0,       gemms,     WORD("blas"),  "gemm == blas"},
+};
+
+typedef struct rule_row {
+    int gpt, mlp; /* which models have it */
+    const char *name, *text;
+} rule_row;
+
+static const rule_row rule_rows[] = {
+    {1, 0, "heads % tp",                    "heads % tp == 0"},
+    {1, 1, "hidden % tp",                   "hidden % tp == 0"},
+    {1, 0, "ffn % tp",                      "ffn % tp == 0"},
+    {1, 1, "sequence_parallel needs tp > 1","sequence_parallel == false or tp > 1"},
+    {1, 0, "sequence % tp",                 "sequence_parallel == false or sequence % tp == 0"},
+    {1, 1, "layers >= pp",                  "layers >= pp"},
+    {1, 1, "virtual needs pp > 1",          "virtual == 1 or pp > 1"},
+    {1, 1, "virtual needs interleaved",     "virtual == 1 or schedule == interleaved"},
+    {1, 1, "layers % (pp * virtual)",       "virtual == 1 or layers % (pp * virtual) == 0"},
+    {1, 1, "global_batch % (dp * micro_batch)", "global_batch % (dp * micro_batch) == 0"},
+    {1, 1, "micro-batches % pp",            "schedule != interleaved or pp == 1 or global_batch % (dp * micro_batch * pp) == 0"},
+    {1, 1, "zero needs dp > 1",             "zero == 0 or dp > 1"},
+    {1, 1, "zero >= 2 needs pp = 1",        "zero < 2 or pp == 1"},
+    {1, 1, "overlap needs dp > 1",          "overlap == none or dp > 1"},
+};
+/* clang-format on */
+
+const int tri_n_engine_params = TRI_COUNT_OF(tri_engine_params);
+
+int tri_model_is_built_in(tri_model_kind kind)
+{
+    return kind == TRI_MODEL_GPT || kind == TRI_MODEL_MLP ||
+           kind == TRI_MODEL_DLRM;
+}
+
+tri_value tri_value_of_int(int64_t i)
+{
+    tri_value v = INT(i);
+
+    return v;
+}
+
+const tri_engine_param *tri_engine_find(const char *name)
+{
+    int i;
+
+    for (i = 0; i < tri_n_engine_params; i++) {
+        if (strcmp(tri_engine_params[i].name, name) == 0) {
+            return &tri_engine_params[i];
+        }
+    }
+    return NULL;
+}
+
+int tri_engine_accepts(const tri_engine_param *p, tri_value v, char *expected,
+                       size_t bytes)
+{
+    size_t n = 0;
+    int i;
+
+    if (p->type == TRI_INT) {
+        snprintf(expected, bytes, "an integer from %lld to %lld",
+                 (long long)p->lo, (long long)p->hi);
+        return v.type == TRI_INT && v.u.i >= p->lo && v.u.i <= p->hi;
+    }
+    if (p->type == TRI_BOOL) {
+        snprintf(expected, bytes, "true or false");
+        return v.type == TRI_BOOL;
+    }
+    for (i = 0; p->words[i]; i++) {
+        if (v.type == TRI_WORD && strcmp(v.u.word, p->words[i]) == 0) {
+            return 1;
+        }
+        if (n < bytes) {
+            n += (size_t)snprintf(expected + n, bytes - n, "%s%s",
+                                  i ? ", " : "one of ", p->words[i]);
+        }
+    }
+    return 0;
+}
+
+/* ---- rules --------------------------------------------------------------- */
+
+static int is_name_char(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+/* Copy `text` with each engine parameter that may be inactive guarded.
+ * Returns 0 where a name is not known, or the text does not fit. */
+static int guard(const char *text, const tri_rule_names *names, char *out,
+                 size_t bytes)
+{
+    size_t n = 0;
+
+    while (*text) {
+        char name[64], preset[64];
+        const tri_engine_param *p;
+        size_t len = 0;
+        while (is_name_char(text[len]) && len + 1 < sizeof name) {
+            len++;
+        }
+        if (len == 0) {
+            len = 1;
+        }
+        memcpy(name, text, len);
+        name[len] = '\0';
+        text += len;
+        p = tri_engine_find(name);
+        if (p && !names->known(names->ctx, name)) {
+            return 0;
+        }
+        if (p && names->may_be_inactive(names->ctx, name) &&
+            p->preset.type != TRI_INACTIVE) {
+            tri_value_print(p->preset, preset, sizeof preset);
+            n += (size_t)snprintf(out + n, bytes - n,
+                                  "if(%s == inactive, %s, %s)", name, preset,
+                                  name);
+        } else {
+            n += (size_t)snprintf(out + n, bytes - n, "%s", name);
+        }
+        if (n >= bytes) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+tri_status tri_engine_add_rules(tri_space_builder *b, tri_model_kind kind,
+                                const tri_rule_names *names,
+                                tri_status (*add)(void *ctx, const char *name,
+                                                  const char *text),
+                                void *ctx)
+{
+    char text[1024];
+    int i;
+
+    (void)b;
+    for (i = 0; i < TRI_COUNT_OF(rule_rows); i++) {
+        const rule_row *r = &rule_rows[i];
+        if ((kind == TRI_MODEL_GPT ? r->gpt
+                                   : kind == TRI_MODEL_MLP && r->mlp) &&
+            guard(r->text, names, text, sizeof text)) {
+            TRI_TRY(add(ctx, r->name, text));
+        }
+    }
+    for (i = 0; i < tri_n_engine_params; i++) {
+        const tri_engine_param *p = &tri_engine_params[i];
+        char name[80];
+        if (p->unbuilt && guard(p->unbuilt, names, text, sizeof text)) {
+            snprintf(name, sizeof name, "not built yet: %s", p->name);
+            TRI_TRY(add(ctx, name, text));
+        }
+    }
+    return TRI_OK;
+}
+
+tri_status tri_engine_add_sizes(tri_space_builder *b,
+                                const tri_model_spec *model)
+{
+    const tri_gpt_spec *g = &model->u.gpt;
+    const tri_mlp_spec *m = &model->u.mlp;
+    const struct {
+        const char *name;
+        int gpt, mlp;
+    } sizes[] = {
+            {"layers", g->layers, m->layers}, {"hidden", g->hidden, m->hidden},
+            {"heads", g->heads, 0},           {"sequence", g->sequence, 0},
+            {"vocab", g->vocab, 0},           {"ffn", g->ffn, 0},
+            {"inputs", 0, m->inputs},         {"outputs", 0, m->outputs},
+    };
+    int i;
+
+    for (i = 0; i < TRI_COUNT_OF(sizes); i++) {
+        int n = model->kind == TRI_MODEL_GPT   ? sizes[i].gpt
+                : model->kind == TRI_MODEL_MLP ? sizes[i].mlp
+                                               : 0;
+        if (n > 0) {
+            TRI_TRY(tri_space_add_constant(b, sizes[i].name,
+                                           tri_value_of_int(n)));
+        }
+    }
+    return TRI_OK;
+}

@@ -1,0 +1,256 @@
+/*
+ * The `model` key: one reader a kind.
+ */
+#include "src/space/study_priv.h"
+
+#include <math.h>
+#include <string.h>
+
+static const char *const kinds[] = {"gpt",    "dlrm",      "mlp",  "process",
+                                    "plugin", "synthetic", "table"};
+
+const char *tri_model_name(tri_model_kind kind)
+{
+    return kinds[kind];
+}
+
+#define KEYS(m, keys) tri_reader_keys(m, "model", keys, TRI_COUNT_OF(keys))
+#define SIZE          1000000
+
+static tri_status read_gpt(tri_reader *r, const tri_yaml *m)
+{
+    static const char *const keys[] = {"kind",  "layers",   "hidden",
+                                       "heads", "sequence", "vocab",
+                                       "ffn",   "tied",     "data"};
+    tri_gpt_spec g = {4, 128, 4, 64, 256, 0, 1, "builtin"};
+
+    TRI_TRY(KEYS(m, keys));
+    TRI_TRY(tri_reader_small(tri_yaml_get(m, "layers"), "model.layers", 1, 4096,
+                             &g.layers));
+    TRI_TRY(tri_reader_small(tri_yaml_get(m, "hidden"), "model.hidden", 1, SIZE,
+                             &g.hidden));
+    TRI_TRY(tri_reader_small(tri_yaml_get(m, "heads"), "model.heads", 1, 4096,
+                             &g.heads));
+    TRI_TRY(tri_reader_small(tri_yaml_get(m, "sequence"), "model.sequence", 1,
+                             SIZE, &g.sequence));
+    TRI_TRY(tri_reader_small(tri_yaml_get(m, "vocab"), "model.vocab", 2, SIZE,
+                             &g.vocab));
+    g.ffn = 4 * g.hidden;
+    TRI_TRY(tri_reader_small(tri_yaml_get(m, "ffn"), "model.ffn", 1, 4 * SIZE,
+                             &g.ffn));
+    TRI_TRY(tri_reader_bool(tri_yaml_get(m, "tied"), "model.tied", &g.tied));
+    TRI_TRY(tri_reader_text(tri_yaml_get(m, "data"), "model.data", &g.data));
+    if (g.hidden % g.heads != 0) {
+        const tri_yaml *at = tri_yaml_get(m, "heads");
+        return tri_reader_place(at ? at : m,
+                                TRI_FAIL(TRI_ERANGE,
+                                         "model.heads: found %d, which does "
+                                         "not divide hidden = %d",
+                                         g.heads, g.hidden));
+    }
+    r->study->model.u.gpt = g;
+    return TRI_OK;
+}
+
+static tri_status read_mlp(tri_reader *r, const tri_yaml *m)
+{
+    static const char *const keys[] = {"kind", "inputs", "hidden", "layers",
+                                       "outputs"};
+    tri_mlp_spec p = {64, 128, 4, 16};
+
+    TRI_TRY(KEYS(m, keys));
+    TRI_TRY(tri_reader_small(tri_yaml_get(m, "inputs"), "model.inputs", 1, SIZE,
+                             &p.inputs));
+    TRI_TRY(tri_reader_small(tri_yaml_get(m, "hidden"), "model.hidden", 1, SIZE,
+                             &p.hidden));
+    TRI_TRY(tri_reader_small(tri_yaml_get(m, "layers"), "model.layers", 1, 4096,
+                             &p.layers));
+    TRI_TRY(tri_reader_small(tri_yaml_get(m, "outputs"), "model.outputs", 1,
+                             SIZE, &p.outputs));
+    r->study->model.u.mlp = p;
+    return TRI_OK;
+}
+
+static tri_status read_dlrm(tri_reader *r, const tri_yaml *m)
+{
+    static const char *const keys[] = {"kind",  "tables", "rows",  "dim",
+                                       "dense", "bottom", "top",   "pooling",
+                                       "data",  "hidden", "layers"};
+
+    TRI_TRY(KEYS(m, keys));
+    return tri_reader_note(r, 1,
+                           "model kind dlrm is read, but not built yet; the "
+                           "study cannot be run");
+}
+
+/* argv templates; with `shell` one text will do. */
+static tri_status read_command(tri_reader *r, const tri_yaml *m,
+                               tri_process_spec *p)
+{
+    const tri_yaml *at = tri_yaml_get(m, "command");
+
+    if (!at) {
+        return tri_reader_wrong(m, "model.command", "a list of arguments");
+    }
+    if (!p->shell && at->kind != TRI_YAML_LIST) {
+        return tri_reader_wrong(at, "model.command",
+                                "a list of arguments (or shell: true)");
+    }
+    TRI_TRY(tri_reader_texts(r, at, "model.command", &p->argv, &p->n_argv));
+    if (p->n_argv == 0 || (p->shell && p->n_argv != 1)) {
+        return tri_reader_wrong(at, "model.command",
+                                p->shell ? "one text for the shell"
+                                         : "at least one argument");
+    }
+    return TRI_OK;
+}
+
+static tri_status read_metrics(tri_reader *r, const tri_yaml *m,
+                               tri_process_spec *p)
+{
+    static const char *const keys[] = {"patterns"};
+    const tri_yaml *at = tri_yaml_get(m, "metrics");
+
+    if (!at) {
+        return TRI_OK;
+    }
+    TRI_TRY(tri_reader_keys(at, "model.metrics", keys, 1));
+    return tri_reader_pairs(r, tri_yaml_get(at, "patterns"),
+                            "model.metrics.patterns", &p->patterns,
+                            &p->n_patterns);
+}
+
+static tri_status read_process_lists(tri_reader *r, const tri_yaml *m,
+                                     tri_process_spec *p)
+{
+    const tri_yaml *devices = tri_yaml_get(m, "devices");
+
+    TRI_TRY(tri_reader_pairs(r, tri_yaml_get(m, "env"), "model.env", &p->env,
+                             &p->n_env));
+    TRI_TRY(tri_reader_texts(r, tri_yaml_get(m, "keep_env"), "model.keep_env",
+                             &p->keep_env, &p->n_keep_env));
+    TRI_TRY(tri_reader_texts(r, devices, "model.devices", &p->devices,
+                             &p->n_devices));
+    if (p->n_devices > 0) {
+        TRI_TRY(tri_reader_note(r, 1,
+                                "model.devices is read, but not built yet"));
+    }
+    return TRI_OK;
+}
+
+static tri_status read_process(tri_reader *r, const tri_yaml *m)
+{
+    static const char *const keys[] = {
+            "kind",    "command",  "shell", "launch",  "setup",
+            "env",     "keep_env", "cwd",   "devices", "log_dir",
+            "scratch", "metrics",  "resume"};
+    static const char *const launches[] = {"ranks", "leader"};
+    static const char *const resumes[] = {"none", "checkpoint"};
+    tri_process_spec p;
+
+    memset(&p, 0, sizeof p);
+    TRI_TRY(KEYS(m, keys));
+    TRI_TRY(tri_reader_bool(tri_yaml_get(m, "shell"), "model.shell", &p.shell));
+    TRI_TRY(read_command(r, m, &p));
+    TRI_TRY(tri_reader_name(tri_yaml_get(m, "launch"), "model.launch", launches,
+                            2, &p.leader));
+    TRI_TRY(tri_reader_name(tri_yaml_get(m, "resume"), "model.resume", resumes,
+                            2, &p.resume));
+    TRI_TRY(tri_reader_text(tri_yaml_get(m, "setup"), "model.setup", &p.setup));
+    TRI_TRY(tri_reader_text(tri_yaml_get(m, "cwd"), "model.cwd", &p.cwd));
+    TRI_TRY(tri_reader_text(tri_yaml_get(m, "log_dir"), "model.log_dir",
+                            &p.log_dir));
+    TRI_TRY(tri_reader_text(tri_yaml_get(m, "scratch"), "model.scratch",
+                            &p.scratch));
+    TRI_TRY(read_process_lists(r, m, &p));
+    TRI_TRY(read_metrics(r, m, &p));
+    r->study->model.u.process = p;
+    return TRI_OK;
+}
+
+static tri_status read_plugin(tri_reader *r, const tri_yaml *m)
+{
+    static const char *const keys[] = {"kind", "library", "options"};
+    tri_plugin_spec p = {NULL, NULL, 0};
+
+    TRI_TRY(KEYS(m, keys));
+    if (!tri_yaml_get(m, "library")) {
+        return tri_reader_wrong(m, "model.library", "the plugin's library");
+    }
+    TRI_TRY(tri_reader_text(tri_yaml_get(m, "library"), "model.library",
+                            &p.library));
+    TRI_TRY(tri_reader_pairs(r, tri_yaml_get(m, "options"), "model.options",
+                             &p.options, &p.n_options));
+    r->study->model.u.plugin = p;
+    return tri_reader_note(r, 1,
+                           "model kind plugin is read, but not built yet; the "
+                           "study cannot be run");
+}
+
+static tri_status read_synthetic(tri_reader *r, const tri_yaml *m)
+{
+    static const char *const keys[] = {"kind",     "curve", "noise",
+                                       "straggle", "fail",  "cost"};
+    static const char *const curves[] = {"bowl", "ridge", "crossing", "flat"};
+    tri_synthetic_spec s = {NULL, 0, 0, 0, NAN};
+    int curve = 0;
+
+    TRI_TRY(KEYS(m, keys));
+    TRI_TRY(tri_reader_name(tri_yaml_get(m, "curve"), "model.curve", curves,
+                            TRI_COUNT_OF(curves), &curve));
+    s.curve = curves[curve];
+    TRI_TRY(tri_reader_share(tri_yaml_get(m, "noise"), "model.noise", 0, 1000,
+                             &s.noise));
+    TRI_TRY(tri_reader_share(tri_yaml_get(m, "straggle"), "model.straggle", 0,
+                             1000, &s.straggle));
+    TRI_TRY(tri_reader_share(tri_yaml_get(m, "fail"), "model.fail", 0, 1,
+                             &s.fail));
+    TRI_TRY(tri_reader_time(tri_yaml_get(m, "cost"), "model.cost", &s.cost_s));
+    r->study->model.u.synthetic = s;
+    return TRI_OK;
+}
+
+static tri_status read_table(tri_reader *r, const tri_yaml *m)
+{
+    static const char *const keys[] = {"kind",      "file",   "parameters",
+                                       "objective", "failed", "curve"};
+    tri_table_spec t = {NULL, NULL, 0, NULL, NULL, NULL};
+    const tri_yaml *p = tri_yaml_get(m, "parameters");
+
+    TRI_TRY(KEYS(m, keys));
+    if (!tri_yaml_get(m, "file") || !p || !tri_yaml_get(m, "objective")) {
+        return tri_reader_wrong(m, "model",
+                                "file, parameters and objective of the table");
+    }
+    TRI_TRY(tri_reader_text(tri_yaml_get(m, "file"), "model.file", &t.file));
+    TRI_TRY(tri_reader_texts(r, p, "model.parameters", &t.parameters,
+                             &t.n_parameters));
+    if (t.n_parameters == 0) {
+        return tri_reader_wrong(p, "model.parameters", "at least one column");
+    }
+    TRI_TRY(tri_reader_text(tri_yaml_get(m, "objective"), "model.objective",
+                            &t.objective));
+    TRI_TRY(tri_reader_text(tri_yaml_get(m, "failed"), "model.failed",
+                            &t.failed));
+    TRI_TRY(tri_reader_text(tri_yaml_get(m, "curve"), "model.curve", &t.curve));
+    r->study->model.u.table = t;
+    return TRI_OK;
+}
+
+tri_status tri_study_read_model(tri_reader *r)
+{
+    static tri_status (*const readers[])(tri_reader *, const tri_yaml *) = {
+            read_gpt,    read_dlrm,      read_mlp,  read_process,
+            read_plugin, read_synthetic, read_table};
+    const tri_yaml *m = tri_yaml_get(r->root, "model");
+    const tri_yaml *kind = tri_yaml_get(m, "kind");
+    int k = 0;
+
+    if (m->kind != TRI_YAML_MAP || !kind) {
+        return tri_reader_wrong(m, "model", "a map with the key \"kind\"");
+    }
+    TRI_TRY(tri_reader_name(kind, "model.kind", kinds, TRI_COUNT_OF(kinds),
+                            &k));
+    r->study->model.kind = (tri_model_kind)k;
+    return readers[k](r, m);
+}

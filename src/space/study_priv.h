@@ -1,0 +1,68 @@
+/*
+ * The insides of a study, shared by the files that read it.
+ */
+#ifndef TRI_SPACE_STUDY_PRIV_H
+#define TRI_SPACE_STUDY_PRIV_H
+
+#include "src/space/reader.h"
+
+#define TRI_COUNT_OF(a) ((int)(sizeof(a) / sizeof *(a)))
+
+typedef struct tri_condition { /* of subject_to */
+    const char *text;
+    tri_expr *expr;
+    int needs_config;
+} tri_condition;
+
+struct tri_study_private {
+    tri_arena arena;
+    const tri_yaml *root;
+    tri_condition *conditions; /* n_subject_to */
+    tri_var *vars; /* of conditions: metrics, then the space's variables */
+    int n_vars;
+    tri_table *table;
+    tri_value *rows; /* of a table: distinct, n_rows x n_params */
+    int64_t n_rows;
+    const char *const *columns; /* parameters of the table */
+    double *row_objective;      /* in the order of `rows`, x n_points */
+    unsigned char *row_failed;
+    int n_points;
+    tri_value *cells; /* scratch while a table is read */
+};
+
+/* An engine parameter: what the built-in models run on. */
+typedef struct tri_engine_param {
+    const char *name;
+    tri_type type;
+    int64_t lo, hi;           /* integers */
+    const char *const *words; /* words, NULL-terminated */
+    tri_value preset;         /* its default; inactive: none */
+    const char *unbuilt;      /* condition under which it is built, or NULL */
+} tri_engine_param;
+
+extern const tri_engine_param tri_engine_params[];
+extern const int tri_n_engine_params;
+/* The engine parameter of that name, NULL if there is none. */
+const tri_engine_param *tri_engine_find(const char *name);
+/* Whether the engine could run with this value; else `expected` says what. */
+int tri_engine_accepts(const tri_engine_param *p, tri_value v, char *expected,
+                       size_t bytes);
+/* Add the model's rules to a builder; `guarded` tells whether a parameter may
+ * be inactive (then its default stands in), `has` whether a name is known. */
+typedef struct tri_rule_names {
+    void *ctx;
+    int (*known)(void *ctx, const char *name);
+    int (*may_be_inactive)(void *ctx, const char *name);
+} tri_rule_names;
+tri_status tri_engine_add_rules(tri_space_builder *b, tri_model_kind kind,
+                                const tri_rule_names *names,
+                                tri_status (*add)(void *ctx, const char *name,
+                                                  const char *text),
+                                void *ctx);
+/* The sizes of a built-in model as constants. */
+tri_status tri_engine_add_sizes(tri_space_builder *b,
+                                const tri_model_spec *model);
+int tri_model_is_built_in(tri_model_kind kind);
+tri_value tri_value_of_int(int64_t i);
+
+#endif

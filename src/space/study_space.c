@@ -1,0 +1,540 @@
+/*
+ * The keys `space`, `constraints`, `features` and `ranks`: from YAML to a
+ * space builder, with what the model brings of its own.
+ */
+#include "src/space/study_priv.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct maker {
+    tri_reader *r;
+    tri_space_builder *b;
+    const tri_yaml *space; /* NULL: a table's rows */
+} maker;
+
+static const char *const columns[] = {
+        "trial", "created_s",  "origin",         "state",
+        "ranks", "predicted",  "predicted_lo",   "predicted_hi",
+        "rule",  "p_feasible", "predicted_bytes"};
+static const char *const reserved[] = {
+        "min", "max", "abs", "ceil", "floor", "log2",  "sqrt",    "if",
+        "and", "or",  "not", "in",   "true",  "false", "inactive"};
+
+static int among(const char *name, const char *const *names, int n)
+{
+    int i;
+
+    for (i = 0; i < n; i++) {
+        if (strcmp(name, names[i]) == 0) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+static tri_status check_name(const tri_yaml *e, const char *name)
+{
+    const char *rest = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_"
+                       "0123456789";
+    tri_status st = TRI_OK;
+
+    if (among(name, columns, TRI_COUNT_OF(columns))) {
+        st = TRI_FAIL(TRI_EINVAL,
+                      "space.%.60s: a parameter cannot have this name: it is a "
+                      "column of /trials",
+                      name);
+    } else if (among(name, reserved, TRI_COUNT_OF(reserved))) {
+        st = TRI_FAIL(TRI_EINVAL,
+                      "space.%.60s: a parameter cannot have this name: "
+                      "expressions use it",
+                      name);
+    } else if (!*name || strspn(name, rest) != strlen(name) ||
+               (*name >= '0' && *name <= '9') || strlen(name) > 60) {
+        st = TRI_FAIL(TRI_EINVAL,
+                      "space: \"%.60s\" cannot be a parameter's name: expected "
+                      "letters, digits and _, at most 60",
+                      name);
+    }
+    if (st != TRI_OK) {
+        tri_error_place(NULL, e->key ? e->key_line : e->line,
+                        e->key ? e->key_column : e->column);
+    }
+    return st;
+}
+
+/* ---- domains ----------------------------------------------------------------
+ */
+
+static tri_status two_ends(const tri_yaml *at, const char *key,
+                           const tri_yaml **lo, const tri_yaml **hi)
+{
+    if (at->kind != TRI_YAML_LIST || at->n != 2) {
+        return tri_reader_wrong(at, key, "[low, high]");
+    }
+    *lo = at->first;
+    *hi = at->first->next;
+    return TRI_OK;
+}
+
+static tri_status read_int(const tri_yaml *e, const char *key, tri_domain *d)
+{
+    const tri_yaml *lo = NULL, *hi = NULL, *step = tri_yaml_get(e, "step");
+
+    d->kind = TRI_DOMAIN_INT;
+    d->step = 1;
+    TRI_TRY(two_ends(tri_yaml_get(e, "int"), key, &lo, &hi));
+    TRI_TRY(tri_reader_int(lo, key, INT64_MIN, INT64_MAX, &d->lo));
+    TRI_TRY(tri_reader_int(hi, key, INT64_MIN, INT64_MAX, &d->hi));
+    TRI_TRY(tri_reader_int(step, key, 1, INT64_MAX, &d->step));
+    TRI_TRY(tri_reader_bool(tri_yaml_get(e, "log"), key, &d->log));
+    TRI_TRY(tri_reader_bool(tri_yaml_get(e, "log2"), key, &d->log2));
+    if (d->log2 && step) {
+        return tri_reader_wrong(step, key, "no step beside log2");
+    }
+    d->log |= d->log2;
+    return TRI_OK;
+}
+
+static tri_status read_float(const tri_yaml *e, const char *key, tri_domain *d)
+{
+    const tri_yaml *lo = NULL, *hi = NULL;
+
+    d->kind = TRI_DOMAIN_FLOAT;
+    TRI_TRY(two_ends(tri_yaml_get(e, "float"), key, &lo, &hi));
+    TRI_TRY(tri_reader_real(lo, key, -1e300, 1e300, 0, &d->flo));
+    TRI_TRY(tri_reader_real(hi, key, -1e300, 1e300, 0, &d->fhi));
+    return tri_reader_bool(tri_yaml_get(e, "log"), key, &d->log);
+}
+
+static tri_status read_choice(tri_reader *r, const tri_yaml *list,
+                              const char *key, tri_domain *d)
+{
+    const tri_yaml *item;
+    tri_value *values;
+    int n = 0;
+
+    d->kind = TRI_DOMAIN_CHOICE;
+    if (list->kind != TRI_YAML_LIST || list->n == 0) {
+        return tri_reader_wrong(list, key, "a list of values");
+    }
+    values = tri_arena_alloc(r->arena, (size_t)list->n * sizeof *values);
+    if (!values) {
+        return TRI_FAIL(TRI_ENOMEM, "no memory for the study");
+    }
+    for (item = list->first; item; item = item->next) {
+        if (item->kind != TRI_YAML_SCALAR) {
+            return tri_reader_wrong(item, key, "a number, word or boolean");
+        }
+        values[n++] = tri_reader_value(item);
+    }
+    d->values = values;
+    d->n_values = n;
+    return TRI_OK;
+}
+
+static tri_status read_constant(tri_reader *r, const tri_yaml *e,
+                                const char *key, tri_domain *d)
+{
+    tri_value *v = tri_arena_alloc(r->arena, sizeof *v);
+
+    if (!v) {
+        return TRI_FAIL(TRI_ENOMEM, "no memory for the study");
+    }
+    if (*e->text == '\0' && e->plain) {
+        return tri_reader_wrong(e, key, "a value or a domain");
+    }
+    d->kind = TRI_DOMAIN_CONST;
+    *v = tri_reader_value(e);
+    d->values = v;
+    d->n_values = 1;
+    return TRI_OK;
+}
+
+static tri_status read_domain(tri_reader *r, const tri_yaml *e, const char *key,
+                              tri_domain *d)
+{
+    static const char *const ints[] = {"int", "step", "log", "log2", "when"};
+    static const char *const choices[] = {"choice", "log", "when"};
+    static const char *const floats[] = {"float", "log", "when"};
+    static const char *const any[] = {"int",  "choice", "float", "when",
+                                      "step", "log",    "log2"};
+
+    memset(d, 0, sizeof *d);
+    if (e->kind == TRI_YAML_SCALAR) {
+        return read_constant(r, e, key, d);
+    }
+    if (e->kind == TRI_YAML_LIST) {
+        return tri_reader_wrong(e, key, "{choice: [..]} around a list");
+    }
+    if (tri_yaml_get(e, "int")) {
+        TRI_TRY(tri_reader_keys(e, key, ints, TRI_COUNT_OF(ints)));
+        return read_int(e, key, d);
+    }
+    if (tri_yaml_get(e, "choice")) {
+        TRI_TRY(tri_reader_keys(e, key, choices, TRI_COUNT_OF(choices)));
+        TRI_TRY(tri_reader_bool(tri_yaml_get(e, "log"), key, &d->log));
+        return read_choice(r, tri_yaml_get(e, "choice"), key, d);
+    }
+    if (tri_yaml_get(e, "float")) {
+        TRI_TRY(tri_reader_keys(e, key, floats, TRI_COUNT_OF(floats)));
+        return read_float(e, key, d);
+    }
+    TRI_TRY(tri_reader_keys(e, key, any, TRI_COUNT_OF(any)));
+    return tri_reader_wrong(e, key, "one of int, choice and float");
+}
+
+/* A built-in model's parameter must have values that the engine knows. */
+static tri_status check_engine(const tri_yaml *e, const char *key,
+                               const tri_domain *d)
+{
+    const tri_engine_param *p = tri_engine_find(e->key);
+    char expected[120], found[80];
+    tri_value ends[2];
+    const tri_value *v = d->values;
+    int n = d->n_values, i;
+
+    if (!p) {
+        return TRI_OK;
+    }
+    if (d->kind == TRI_DOMAIN_FLOAT) {
+        ends[0].type = TRI_REAL;
+        ends[0].u.d = d->flo;
+        v = ends;
+        n = 1;
+    } else if (d->kind == TRI_DOMAIN_INT) {
+        ends[0] = tri_value_of_int(d->lo);
+        ends[1] = tri_value_of_int(d->hi);
+        v = ends;
+        n = 2;
+    }
+    for (i = 0; i < n; i++) {
+        if (!tri_engine_accepts(p, v[i], expected, sizeof expected)) {
+            tri_value_print(v[i], found, sizeof found);
+            return tri_reader_place(e, TRI_FAIL(TRI_ERANGE,
+                                                "%s: found %s, expected %s",
+                                                key, found, expected));
+        }
+    }
+    return TRI_OK;
+}
+
+static tri_status add_param(maker *m, const tri_yaml *e)
+{
+    const tri_yaml *when = tri_yaml_get(e, "when");
+    const tri_yaml *at = when ? when : e;
+    char key[80];
+    tri_domain d;
+    tri_status st;
+
+    TRI_TRY(check_name(e, e->key));
+    snprintf(key, sizeof key, "space.%s", e->key);
+    TRI_TRY(read_domain(m->r, e, key, &d));
+    if (when && when->kind != TRI_YAML_SCALAR) {
+        return tri_reader_wrong(when, key, "a condition after \"when\"");
+    }
+    if (tri_model_is_built_in(m->r->study->model.kind)) {
+        TRI_TRY(check_engine(e, key, &d));
+    }
+    st = tri_space_add_param(m->b, e->key, &d, when ? when->text : NULL,
+                             at->line, at->column);
+    return st;
+}
+
+/* ---- what the model brings
+ * ---------------------------------------------------- */
+
+static int name_known(void *ctx, const char *name)
+{
+    const maker *m = ctx;
+    const tri_engine_param *p = tri_engine_find(name);
+
+    return tri_yaml_get(m->space, name) ||
+           (p && p->preset.type != TRI_INACTIVE);
+}
+
+static int name_may_be_inactive(void *ctx, const char *name)
+{
+    const maker *m = ctx;
+
+    return tri_yaml_get(tri_yaml_get(m->space, name), "when") != NULL;
+}
+
+static tri_status add_defaults(maker *m)
+{
+    int i;
+
+    TRI_TRY(tri_engine_add_sizes(m->b, &m->r->study->model));
+    for (i = 0; i < tri_n_engine_params; i++) {
+        const tri_engine_param *p = &tri_engine_params[i];
+        if (p->preset.type != TRI_INACTIVE &&
+            !tri_yaml_get(m->space, p->name)) {
+            TRI_TRY(tri_space_add_constant(m->b, p->name, p->preset));
+        }
+    }
+    return TRI_OK;
+}
+
+/* A rule about values that are not built yet is only brought where the study
+ * names the parameter. */
+static tri_status add_rule(void *ctx, const char *name, const char *text)
+{
+    maker *m = ctx;
+    const char *param =
+            strncmp(name, "not built yet: ", 15) == 0 ? name + 15 : NULL;
+
+    if (param && !tri_yaml_get(m->space, param)) {
+        return TRI_OK;
+    }
+    return tri_space_add_constraint(m->b, text, name, 1, 0, 0);
+}
+
+static int has_unbuilt_value(const tri_yaml *e, const char *name)
+{
+    static const struct {
+        const char *name, *built;
+    } rows[] = {{"zero", "0"},       {"recompute", "none"},
+                {"virtual", "1"},    {"sequence_parallel", "false"},
+                {"overlap", "none"}, {"threads", "1"},
+                {"gemm", "blas"}};
+    const tri_yaml *list = tri_yaml_get(e, "choice"), *item;
+    int i;
+
+    if (strcmp(name, "schedule") == 0) {
+        for (item = list ? list->first : NULL; item; item = item->next) {
+            if (tri_reader_is(item, "interleaved")) {
+                return 1;
+            }
+        }
+        return tri_reader_is(e, "interleaved");
+    }
+    for (i = 0; i < TRI_COUNT_OF(rows); i++) {
+        if (strcmp(rows[i].name, name) != 0) {
+            continue;
+        }
+        for (item = list ? list->first : NULL; item; item = item->next) {
+            if (!tri_reader_is(item, rows[i].built)) {
+                return 1;
+            }
+        }
+        return !list && !tri_reader_is(e, rows[i].built);
+    }
+    return 0;
+}
+
+static tri_status add_notes(maker *m)
+{
+    const tri_yaml *e;
+
+    for (e = m->space->first; e; e = e->next) {
+        if (!tri_engine_find(e->key)) {
+            TRI_TRY(tri_reader_note(m->r, 0,
+                                    "space.%s is no parameter of the engine: "
+                                    "it takes part in expressions only",
+                                    e->key));
+        } else if (has_unbuilt_value(e, e->key)) {
+            TRI_TRY(tri_reader_note(m->r, 0,
+                                    "space.%s has values that are read, but "
+                                    "not built yet; they are refused",
+                                    e->key));
+        }
+    }
+    return TRI_OK;
+}
+
+static tri_status add_model(maker *m)
+{
+    tri_rule_names names = {m, name_known, name_may_be_inactive};
+
+    if (!m->space || !tri_model_is_built_in(m->r->study->model.kind)) {
+        return TRI_OK;
+    }
+    TRI_TRY(add_defaults(m));
+    TRI_TRY(tri_engine_add_rules(m->b, m->r->study->model.kind, &names,
+                                 add_rule, m));
+    return add_notes(m);
+}
+
+/* ---- the other keys
+ * ------------------------------------------------------------- */
+
+static tri_status add_constraints(maker *m)
+{
+    const tri_yaml *list = tri_yaml_get(m->r->root, "constraints"), *item;
+
+    if (!list) {
+        return TRI_OK;
+    }
+    if (list->kind == TRI_YAML_MAP) {
+        return tri_reader_wrong(list, "constraints", "a list of conditions");
+    }
+    if (list->kind == TRI_YAML_SCALAR) {
+        return tri_space_add_constraint(m->b, list->text, NULL, 0, list->line,
+                                        list->column);
+    }
+    for (item = list->first; item; item = item->next) {
+        if (item->kind != TRI_YAML_SCALAR) {
+            return tri_reader_wrong(item, "constraints", "a condition");
+        }
+        TRI_TRY(tri_space_add_constraint(m->b, item->text, NULL, 0, item->line,
+                                         item->column + !item->plain));
+    }
+    return TRI_OK;
+}
+
+static tri_status add_features(maker *m)
+{
+    const tri_yaml *map = tri_yaml_get(m->r->root, "features"), *e;
+
+    if (!map) {
+        return TRI_OK;
+    }
+    if (map->kind != TRI_YAML_MAP) {
+        return tri_reader_wrong(map, "features", "a map of names and formulas");
+    }
+    for (e = map->first; e; e = e->next) {
+        if (e->kind != TRI_YAML_SCALAR) {
+            return tri_reader_wrong(e, "features", "a formula");
+        }
+        TRI_TRY(tri_space_add_feature(m->b, e->key, e->text, e->line,
+                                      e->column + !e->plain));
+    }
+    return TRI_OK;
+}
+
+static tri_status add_ranks(maker *m)
+{
+    const tri_yaml *at = tri_yaml_get(m->r->root, "ranks");
+    int built_in = m->space && tri_model_is_built_in(m->r->study->model.kind);
+    char text[2048];
+
+    if (at && at->kind != TRI_YAML_SCALAR) {
+        return tri_reader_wrong(at, "ranks", "a formula");
+    }
+    if (at) {
+        TRI_TRY(tri_space_set_ranks(m->b, at->text, at->line,
+                                    at->column + !at->plain));
+    }
+    if (!built_in) {
+        return TRI_OK;
+    }
+    if (!at) {
+        return tri_space_set_ranks(m->b, "dp * tp * pp", 0, 0);
+    }
+    if (strcmp(at->text, "dp * tp * pp") == 0 ||
+        strlen(at->text) > sizeof text - 40) {
+        return TRI_OK;
+    }
+    snprintf(text, sizeof text, "(%s) == dp * tp * pp", at->text);
+    return tri_space_add_constraint(m->b, text, "ranks = dp * tp * pp", 1,
+                                    at->line, at->column);
+}
+
+/* ---- spaces of tables
+ * -------------------------------------------------------------- */
+
+static int by_value(const void *a, const void *b)
+{
+    const tri_value *x = a, *y = b;
+    double dx, dy;
+
+    if (x->type == TRI_WORD || y->type == TRI_WORD) {
+        if (x->type != y->type) {
+            return x->type == TRI_WORD ? 1 : -1;
+        }
+        return strcmp(x->u.word, y->u.word);
+    }
+    dx = x->type == TRI_REAL ? x->u.d : (double)x->u.i;
+    dy = y->type == TRI_REAL ? y->u.d : (double)y->u.i;
+    return (dx > dy) - (dx < dy);
+}
+
+/* The distinct values of column p of the table, in order. */
+static tri_status add_column(maker *m, int p, int n_params)
+{
+    struct tri_study_private *priv = m->r->study->priv;
+    const char *name = priv->columns[p];
+    size_t n = (size_t)priv->n_rows, i, k = 0;
+    tri_value *all = malloc((n + 1) * sizeof *all);
+    tri_domain d;
+    tri_status st;
+
+    if (!all) {
+        return TRI_FAIL(TRI_ENOMEM, "no memory for the table");
+    }
+    for (i = 0; i < n; i++) {
+        all[i] = priv->rows[i * (size_t)n_params + (size_t)p];
+    }
+    qsort(all, n, sizeof *all, by_value);
+    for (i = 0; i < n; i++) {
+        if (k == 0 || !tri_value_equal(all[k - 1], all[i])) {
+            all[k++] = all[i];
+        }
+    }
+    memset(&d, 0, sizeof d);
+    d.kind = TRI_DOMAIN_CHOICE;
+    d.values = all;
+    d.n_values = (int)k;
+    st = tri_space_add_param(m->b, name, &d, NULL, 0, 0);
+    free(all);
+    return st;
+}
+
+static tri_status add_table(maker *m, const tri_yaml *at)
+{
+    struct tri_study_private *priv = m->r->study->priv;
+    int i, n = m->r->study->model.u.table.n_parameters;
+
+    if (m->r->study->model.kind != TRI_MODEL_TABLE) {
+        return tri_reader_wrong(at, "space",
+                                "a map of parameters (space: table goes with "
+                                "model kind table)");
+    }
+    for (i = 0; i < n; i++) {
+        TRI_TRY(check_name(
+                tri_yaml_get(tri_yaml_get(m->r->root, "model"), "parameters"),
+                priv->columns[i]));
+        TRI_TRY(add_column(m, i, n));
+    }
+    return tri_space_set_rows(m->b, priv->rows, priv->n_rows);
+}
+
+/* ---- the whole
+ * ----------------------------------------------------------------------- */
+
+static tri_status add_all(maker *m)
+{
+    const tri_yaml *at = tri_yaml_get(m->r->root, "space"), *e;
+
+    if (tri_reader_is(at, "table")) {
+        TRI_TRY(add_table(m, at));
+    } else if (m->r->study->model.kind == TRI_MODEL_TABLE) {
+        return tri_reader_wrong(at, "space", "table, with model kind table");
+    } else if (at->kind != TRI_YAML_MAP || at->n == 0) {
+        return tri_reader_wrong(at, "space", "a map of parameters, or table");
+    } else {
+        m->space = at;
+        for (e = at->first; e; e = e->next) {
+            TRI_TRY(add_param(m, e));
+        }
+    }
+    TRI_TRY(add_model(m));
+    TRI_TRY(add_constraints(m));
+    TRI_TRY(add_features(m));
+    return add_ranks(m);
+}
+
+tri_status tri_study_read_space(tri_reader *r)
+{
+    maker m = {r, NULL, NULL};
+    tri_status st;
+
+    TRI_TRY(tri_space_builder_create(&m.b));
+    st = add_all(&m);
+    if (st == TRI_OK) {
+        st = tri_space_create(m.b, &r->study->space);
+    }
+    tri_space_builder_destroy(m.b);
+    return st;
+}

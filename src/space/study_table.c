@@ -1,0 +1,505 @@
+/*
+ * Tables of recorded results: a CSV text to distinct rows, each with the
+ * median of its finite objectives.  The file itself is the caller's matter.
+ */
+#include "src/space/study_priv.h"
+
+#include "src/space/quantity.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_COLUMNS 4096
+#define MAX_ROWS    2000000
+
+typedef struct csv {
+    char *text; /* cut into cells in place */
+    char **names;
+    int n_columns;
+    char **cells; /* n_rows x n_columns */
+    int64_t n_rows;
+} csv;
+
+typedef struct column_map {
+    int *parameters;
+    int objective, failed;
+    int *points; /* columns of the curve, in order */
+    int n_points;
+} column_map;
+
+static tri_status no_memory(void)
+{
+    return TRI_FAIL(TRI_ENOMEM, "no memory for the table");
+}
+
+/* ---- cells ------------------------------------------------------------------
+ */
+
+/* Cut one cell off *at, quotes removed.  Returns its terminator. */
+static char cut_cell(char **at, char **cell)
+{
+    char *s = *at, *to = s, end;
+    int quoted = *s == '"';
+
+    *cell = s;
+    s += quoted;
+    while (*s && (quoted || (*s != ',' && *s != '\n'))) {
+        if (quoted && *s == '"') {
+            if (s[1] != '"') {
+                quoted = 0;
+                s++;
+                continue;
+            }
+            s++;
+        }
+        *to++ = *s++;
+    }
+    end = *s;
+    *at = end ? s + 1 : s;
+    while (to > *cell && (to[-1] == '\r' || to[-1] == ' ')) {
+        to--;
+    }
+    *to = '\0';
+    return end;
+}
+
+static tri_status cut_header(csv *t, char **at)
+{
+    char end;
+
+    t->names = calloc(MAX_COLUMNS, sizeof *t->names);
+    if (!t->names) {
+        return no_memory();
+    }
+    do {
+        if (t->n_columns == MAX_COLUMNS) {
+            return TRI_FAIL(TRI_ERANGE, "the table has more than %d columns",
+                            MAX_COLUMNS);
+        }
+        end = cut_cell(at, &t->names[t->n_columns++]);
+    } while (end == ',');
+    return TRI_OK;
+}
+
+static tri_status cut_row(csv *t, char **at, int line)
+{
+    char **row = t->cells + t->n_rows * t->n_columns, *extra;
+    int i = 0;
+    char end;
+
+    do {
+        end = cut_cell(at, i < t->n_columns ? &row[i] : &extra);
+        i++;
+    } while (end == ',');
+    if (i == 1 && *row[0] == '\0') {
+        return TRI_OK; /* an empty line */
+    }
+    if (i != t->n_columns) {
+        tri_status st = TRI_FAIL(TRI_EPARSE,
+                                 "a row of %d cells where the "
+                                 "header has %d",
+                                 i, t->n_columns);
+        tri_error_place(NULL, line, 1);
+        return st;
+    }
+    t->n_rows++;
+    return TRI_OK;
+}
+
+static tri_status cut(csv *t)
+{
+    char *at = t->text, *s;
+    size_t lines = 1;
+    int line = 1;
+
+    for (s = at; *s; s++) {
+        lines += *s == '\n';
+    }
+    if (lines > MAX_ROWS) {
+        return TRI_FAIL(TRI_ERANGE, "the table has more than %d rows",
+                        MAX_ROWS);
+    }
+    TRI_TRY(cut_header(t, &at));
+    t->cells = calloc(lines * (size_t)t->n_columns + 1, sizeof *t->cells);
+    if (!t->cells) {
+        return no_memory();
+    }
+    while (*at) {
+        TRI_TRY(cut_row(t, &at, ++line));
+    }
+    if (t->n_rows == 0) {
+        return TRI_FAIL(TRI_EEMPTY, "the table has no rows");
+    }
+    return TRI_OK;
+}
+
+static void free_csv(csv *t)
+{
+    free(t->text);
+    free(t->names);
+    free(t->cells);
+}
+
+/* ---- columns
+ * ----------------------------------------------------------------- */
+
+static tri_status find_column(const csv *t, const tri_yaml *at,
+                              const char *name, int *out)
+{
+    const char *near;
+    int i;
+
+    for (i = 0; i < t->n_columns; i++) {
+        if (strcmp(t->names[i], name) == 0) {
+            *out = i;
+            return TRI_OK;
+        }
+    }
+    near = tri_closest(name, (const char *const *)t->names, t->n_columns);
+    return tri_reader_place(
+            at,
+            TRI_FAIL(TRI_EUNKNOWN, "the table has no column \"%.60s\"%s%.60s%s",
+                     name, near ? "; did you mean \"" : "", near ? near : "",
+                     near ? "\"?" : ""));
+}
+
+static tri_status find_points(const csv *t, const tri_yaml *at,
+                              const char *prefix, column_map *m)
+{
+    char name[200];
+    int i;
+
+    for (;; m->n_points++) {
+        snprintf(name, sizeof name, "%.150s%d", prefix, m->n_points);
+        for (i = 0; i < t->n_columns && strcmp(t->names[i], name) != 0; i++) {
+        }
+        if (i == t->n_columns) {
+            break;
+        }
+        m->points[m->n_points] = i;
+    }
+    if (m->n_points == 0) {
+        return tri_reader_place(at, TRI_FAIL(TRI_EUNKNOWN,
+                                             "the table has no column "
+                                             "\"%.60s0\"",
+                                             prefix));
+    }
+    return TRI_OK;
+}
+
+static tri_status map_columns(tri_reader *r, const csv *t, column_map *m)
+{
+    const tri_table_spec *spec = &r->study->model.u.table;
+    const tri_yaml *model = tri_yaml_get(r->root, "model");
+    const tri_yaml *p = tri_yaml_get(model, "parameters"), *item = p->first;
+    int i;
+
+    for (i = 0; i < spec->n_parameters; i++) {
+        TRI_TRY(find_column(t, item ? item : p, spec->parameters[i],
+                            &m->parameters[i]));
+        item = item ? item->next : NULL;
+    }
+    TRI_TRY(find_column(t, tri_yaml_get(model, "objective"), spec->objective,
+                        &m->objective));
+    m->failed = -1;
+    if (spec->failed) {
+        TRI_TRY(find_column(t, tri_yaml_get(model, "failed"), spec->failed,
+                            &m->failed));
+    }
+    if (spec->curve) {
+        return find_points(t, tri_yaml_get(model, "curve"), spec->curve, m);
+    }
+    m->points[0] = m->objective;
+    m->n_points = 1;
+    return TRI_OK;
+}
+
+/* ---- rows
+ * --------------------------------------------------------------------- */
+
+static tri_value cell_value(tri_reader *r, const char *text)
+{
+    tri_yaml cell = {TRI_YAML_SCALAR, NULL, 0, 0, text, 1, 0, NULL, NULL, 0, 0};
+    tri_value v = tri_reader_value(&cell);
+
+    if (v.type == TRI_WORD) {
+        v.u.word = tri_arena_text(r->arena, text, strlen(text));
+    } else if (v.type == TRI_REAL && v.u.d == floor(v.u.d) &&
+               fabs(v.u.d) < 9e15) {
+        v = tri_value_of_int((int64_t)v.u.d); /* 8.0 is the integer 8 */
+    }
+    return v;
+}
+
+static double cell_number(const char *text)
+{
+    char *end;
+    double d = strtod(text, &end);
+
+    return end == text || *end || !isfinite(d) ? NAN : d;
+}
+
+static int cell_truth(const char *text)
+{
+    return strcmp(text, "true") == 0 || strcmp(text, "True") == 0 ||
+           (cell_number(text) != 0 && !isnan(cell_number(text)));
+}
+
+/* A row's place among its like: by parameters, then as in the file. */
+typedef struct row_ref {
+    const tri_value *values;
+    int n;
+    int64_t row;
+} row_ref;
+
+static int compare_values(const tri_value *a, const tri_value *b)
+{
+    double x, y;
+
+    if (a->type == TRI_WORD || b->type == TRI_WORD) {
+        return a->type != b->type ? (a->type == TRI_WORD ? 1 : -1)
+                                  : strcmp(a->u.word, b->u.word);
+    }
+    x = a->type == TRI_REAL ? a->u.d : (double)a->u.i;
+    y = b->type == TRI_REAL ? b->u.d : (double)b->u.i;
+    return (x > y) - (x < y);
+}
+
+static int compare_params(const row_ref *x, const row_ref *y)
+{
+    int i, order = 0;
+
+    for (i = 0; i < x->n && order == 0; i++) {
+        order = compare_values(&x->values[i], &y->values[i]);
+    }
+    return order;
+}
+
+static int by_params(const void *a, const void *b)
+{
+    const row_ref *x = a, *y = b;
+    int order = compare_params(x, y);
+
+    return order ? order : (x->row > y->row) - (x->row < y->row);
+}
+
+static int by_number(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* The median of the finite among `x`, NaN if there is none. */
+static double median(double *x, int64_t n)
+{
+    int64_t i, k = 0;
+
+    for (i = 0; i < n; i++) {
+        if (isfinite(x[i])) {
+            x[k++] = x[i];
+        }
+    }
+    if (k == 0) {
+        return NAN;
+    }
+    qsort(x, (size_t)k, sizeof *x, by_number);
+    return k % 2 ? x[k / 2] : (x[k / 2 - 1] + x[k / 2]) / 2;
+}
+
+/* Merge the rows refs[0..n) of one configuration into row `to`. */
+static tri_status merge(tri_reader *r, const csv *t, const column_map *m,
+                        const row_ref *refs, int64_t n, int64_t to)
+{
+    struct tri_study_private *p = r->study->priv;
+    double *x = malloc((size_t)n * sizeof *x);
+    int all_failed = 1, k;
+    int64_t i;
+
+    if (!x) {
+        return no_memory();
+    }
+    for (i = 0; i < n; i++) {
+        char **row = t->cells + refs[i].row * t->n_columns;
+        int failed = m->failed >= 0 ? cell_truth(row[m->failed])
+                                    : isnan(cell_number(row[m->objective]));
+        all_failed &= failed;
+    }
+    for (k = 0; k < m->n_points; k++) {
+        for (i = 0; i < n; i++) {
+            char **row = t->cells + refs[i].row * t->n_columns;
+            int failed = m->failed >= 0 && cell_truth(row[m->failed]);
+            x[i] = failed ? NAN : cell_number(row[m->points[k]]);
+        }
+        p->row_objective[to * m->n_points + k] = median(x, n);
+    }
+    p->row_failed[to] = (unsigned char)all_failed;
+    memcpy(p->rows + to * refs[0].n, refs[0].values,
+           (size_t)refs[0].n * sizeof *p->rows);
+    free(x);
+    return TRI_OK;
+}
+
+static tri_status alloc_rows(tri_reader *r, const csv *t, const column_map *m)
+{
+    struct tri_study_private *p = r->study->priv;
+    size_t n = (size_t)t->n_rows + 1;
+    size_t n_params = (size_t)r->study->model.u.table.n_parameters;
+
+    p->n_points = m->n_points;
+    p->columns = r->study->model.u.table.parameters;
+    p->rows = tri_arena_alloc(r->arena, n * n_params * sizeof *p->rows);
+    p->row_objective =
+            tri_arena_alloc(r->arena, n * (size_t)m->n_points * sizeof(double));
+    p->row_failed = tri_arena_alloc(r->arena, n);
+    p->cells = tri_arena_alloc(r->arena, n * n_params * sizeof *p->cells);
+    return p->rows && p->row_objective && p->row_failed && p->cells
+                   ? TRI_OK
+                   : no_memory();
+}
+
+static tri_status collect(tri_reader *r, const csv *t, const column_map *m)
+{
+    struct tri_study_private *p = r->study->priv;
+    int n_params = r->study->model.u.table.n_parameters, k;
+    row_ref *refs = malloc((size_t)(t->n_rows + 1) * sizeof *refs);
+    int64_t i, end;
+    tri_status st;
+
+    if (!refs) {
+        return no_memory();
+    }
+    TRI_TRY_GOTO(st, alloc_rows(r, t, m), done);
+    for (i = 0; i < t->n_rows; i++) {
+        tri_value *v = p->cells + i * n_params;
+        for (k = 0; k < n_params; k++) {
+            v[k] = cell_value(r, t->cells[i * t->n_columns + m->parameters[k]]);
+            if (v[k].type == TRI_WORD && !v[k].u.word) {
+                st = no_memory();
+                goto done;
+            }
+        }
+        refs[i].values = v;
+        refs[i].n = n_params;
+        refs[i].row = i;
+    }
+    qsort(refs, (size_t)t->n_rows, sizeof *refs, by_params);
+    for (i = 0; i < t->n_rows; i = end) {
+        for (end = i;
+             end < t->n_rows && compare_params(&refs[i], &refs[end]) == 0;
+             end++) {
+        }
+        TRI_TRY_GOTO(st, merge(r, t, m, &refs[i], end - i, p->n_rows), done);
+        p->n_rows++;
+    }
+done:
+    free(refs);
+    return st;
+}
+
+/* ---- the whole
+ * ------------------------------------------------------------------- */
+
+static tri_status load_csv(tri_reader *r, csv *t)
+{
+    const tri_yaml *at = tri_yaml_get(tri_yaml_get(r->root, "model"), "file");
+    char path[4096];
+    size_t bytes;
+    tri_status st;
+
+    if (!r->read) {
+        return tri_reader_place(at, TRI_FAIL(TRI_EIO,
+                                             "the table \"%.200s\" "
+                                             "cannot be read here",
+                                             at->text));
+    }
+    tri_study_resolve(r->study, at->text, path, sizeof path);
+    st = r->read(r->ctx, path, &t->text, &bytes);
+    if (st != TRI_OK) {
+        return tri_reader_place(at, st);
+    }
+    st = cut(t);
+    if (st != TRI_OK) {
+        tri_error_place(path, 1, 1);
+    }
+    return st;
+}
+
+tri_status tri_study_read_table(tri_reader *r)
+{
+    csv t = {NULL, NULL, 0, NULL, 0};
+    column_map m = {NULL, -1, -1, NULL, 0};
+    tri_status st;
+
+    if (r->study->model.kind != TRI_MODEL_TABLE) {
+        return TRI_OK;
+    }
+    m.parameters = calloc((size_t)r->study->model.u.table.n_parameters + 1,
+                          sizeof *m.parameters);
+    m.points = calloc(MAX_COLUMNS + 1, sizeof *m.points);
+    if (!m.parameters || !m.points) {
+        st = no_memory();
+        goto done;
+    }
+    TRI_TRY_GOTO(st, load_csv(r, &t), done);
+    TRI_TRY_GOTO(st, map_columns(r, &t, &m), done);
+    st = collect(r, &t, &m);
+done:
+    free(m.parameters);
+    free(m.points);
+    free_csv(&t);
+    return st;
+}
+
+static int better(const tri_study *s, double a, double b)
+{
+    return !isnan(a) && (isnan(b) || (s->objective.maximize ? a > b : a < b));
+}
+
+/* Put the rows in the order of the space's numbers. */
+tri_status tri_study_finish_table(tri_reader *r)
+{
+    struct tri_study_private *p = r->study->priv;
+    const tri_space *s = r->study->space;
+    size_t n = (size_t)tri_space_count(s) + 1, points = (size_t)p->n_points;
+    tri_table *t;
+    double *objective;
+    unsigned char *failed;
+    int64_t i, at;
+
+    if (r->study->model.kind != TRI_MODEL_TABLE) {
+        return TRI_OK;
+    }
+    t = tri_arena_alloc(r->arena, sizeof *t);
+    objective = tri_arena_alloc(r->arena, n * points * sizeof *objective);
+    failed = tri_arena_alloc(r->arena, n);
+    if (!t || !objective || !failed) {
+        return no_memory();
+    }
+    t->optimum = NAN;
+    for (i = 0; i < p->n_rows; i++) {
+        const double *row = p->row_objective + (size_t)i * points;
+        if (tri_space_index(s, p->rows + i * tri_space_n_params(s), &at) !=
+            TRI_OK) {
+            continue; /* a constraint refuses it */
+        }
+        memcpy(objective + (size_t)at * points, row, points * sizeof *row);
+        failed[at] = p->row_failed[i];
+        if (!failed[at] && better(r->study, row[points - 1], t->optimum)) {
+            t->optimum = row[points - 1];
+        }
+    }
+    t->n_rows = tri_space_count(s);
+    t->n_points = p->n_points;
+    t->objective = objective;
+    t->failed = failed;
+    p->table = t;
+    return TRI_OK;
+}
+
+const tri_table *tri_study_table(const tri_study *study)
+{
+    return study->priv->table;
+}

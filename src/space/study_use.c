@@ -1,0 +1,547 @@
+/*
+ * What a study says once it is read: objectives and conditions of what was
+ * measured, layouts for the engine, and which edits a resume allows.
+ */
+#include "src/space/study_priv.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- paths
+ * --------------------------------------------------------------------- */
+
+void tri_study_resolve(const tri_study *study, const char *name, char *buf,
+                       size_t bytes)
+{
+    const char *slash = strrchr(study->path, '/');
+
+    if (name[0] == '/' || !slash) {
+        snprintf(buf, bytes, "%s", name);
+    } else {
+        snprintf(buf, bytes, "%.*s/%s", (int)(slash - study->path), study->path,
+                 name);
+    }
+}
+
+/* ---- what was measured
+ * ---------------------------------------------------------- */
+
+double tri_study_objective(const tri_study *study, const tri_measured *m,
+                           int ranks)
+{
+    const double values[] = {m->tokens_per_s, m->samples_per_s, m->step_s,
+                             m->loss, m->own};
+    double x = values[study->objective.metric];
+
+    if (study->objective.per_rank &&
+        study->objective.metric <= TRI_METRIC_SAMPLES_PER_S) {
+        x /= ranks;
+    }
+    return x;
+}
+
+static const char *const metric_names[] = {"tokens_per_s", "samples_per_s",
+                                           "step_s",       "loss",
+                                           "peak_bytes",   "rss_bytes"};
+#define N_METRICS TRI_COUNT_OF(metric_names)
+
+/* Metrics, the trial's own, then the space's parameters. */
+static tri_status declare(tri_reader *r)
+{
+    struct tri_study_private *p = r->study->priv;
+    int n = tri_space_n_params(r->study->space), i;
+
+    p->vars = tri_arena_alloc(r->arena,
+                              ((size_t)n + N_METRICS + 1) * sizeof *p->vars);
+    if (!p->vars) {
+        return TRI_FAIL(TRI_ENOMEM, "no memory for the study");
+    }
+    for (i = 0; i < N_METRICS; i++) {
+        tri_var v = {metric_names[i], 1u << TRI_REAL, 0, NULL};
+        p->vars[p->n_vars++] = v;
+    }
+    if (r->study->objective.metric == TRI_METRIC_OWN) {
+        tri_var v = {r->study->objective.name, 1u << TRI_REAL, 0, NULL};
+        p->vars[p->n_vars++] = v;
+    }
+    for (i = 0; i < n; i++) {
+        const tri_param *param = tri_space_param(r->study->space, i);
+        tri_var v = {param->name, 0, param->when != NULL, NULL};
+        const tri_domain *d = &param->domain;
+        unsigned types = 0;
+        int k;
+        v.types = d->kind == TRI_DOMAIN_FLOAT ? 1u << TRI_REAL
+                  : d->kind == TRI_DOMAIN_INT ? 1u << TRI_INT
+                                              : 0;
+        for (k = 0; !v.types && k < d->n_values; k++) {
+            types |= 1u << d->values[k].type;
+        }
+        v.types |= types;
+        p->vars[p->n_vars++] = v;
+    }
+    return TRI_OK;
+}
+
+/* All words of the space's choices, for expressions. */
+static tri_status list_words(tri_reader *r, const char ***out, int *n)
+{
+    const tri_space *s = r->study->space;
+    const char **words;
+    size_t count = 1;
+    int i, k;
+
+    for (i = 0; i < tri_space_n_params(s); i++) {
+        count += (size_t)tri_space_param(s, i)->domain.n_values;
+    }
+    words = tri_arena_alloc(r->arena, count * sizeof *words);
+    if (!words) {
+        return TRI_FAIL(TRI_ENOMEM, "no memory for the study");
+    }
+    *n = 0;
+    for (i = 0; i < tri_space_n_params(s); i++) {
+        const tri_domain *d = &tri_space_param(s, i)->domain;
+        for (k = 0; d->kind != TRI_DOMAIN_INT && k < d->n_values; k++) {
+            if (d->values[k].type == TRI_WORD) {
+                words[(*n)++] = d->values[k].u.word;
+            }
+        }
+    }
+    *out = words;
+    return TRI_OK;
+}
+
+static tri_status read_condition(tri_reader *r, const tri_yaml *at,
+                                 const char **words, int n_words)
+{
+    struct tri_study_private *p = r->study->priv;
+    tri_condition *c = &p->conditions[r->study->objective.n_subject_to];
+    int i, own = r->study->objective.metric == TRI_METRIC_OWN;
+    tri_status st;
+
+    if (at->kind != TRI_YAML_SCALAR) {
+        return tri_reader_wrong(at, "objective.subject_to", "a condition");
+    }
+    st = tri_expr_parse(at->text, p->vars, p->n_vars, words, n_words, TRI_BOOL,
+                        &c->expr);
+    if (st != TRI_OK) {
+        tri_error e = *tri_error_last();
+        tri_error_set(st, e.src_file, e.src_line,
+                      "objective.subject_to: %.450s", e.sentence);
+        tri_error_place(NULL, at->line,
+                        at->column + !at->plain +
+                                (e.column > 0 ? e.column - 1 : 0));
+        return st;
+    }
+    c->text = at->text;
+    for (i = N_METRICS + own; i < p->n_vars; i++) {
+        c->needs_config |= tri_expr_uses(c->expr, i);
+    }
+    r->study->objective.n_subject_to++;
+    return TRI_OK;
+}
+
+tri_status tri_study_read_conditions(tri_reader *r)
+{
+    const tri_yaml *list =
+            tri_yaml_get(tri_yaml_get(r->root, "objective"), "subject_to");
+    struct tri_study_private *p = r->study->priv;
+    const tri_yaml *item;
+    const char **words;
+    int n_words;
+
+    if (!list) {
+        return TRI_OK;
+    }
+    TRI_TRY(declare(r));
+    TRI_TRY(list_words(r, &words, &n_words));
+    p->conditions = tri_arena_alloc(r->arena, ((size_t)list->n + 2) *
+                                                      sizeof *p->conditions);
+    if (!p->conditions) {
+        return TRI_FAIL(TRI_ENOMEM, "no memory for the study");
+    }
+    if (list->kind == TRI_YAML_SCALAR) {
+        return read_condition(r, list, words, n_words);
+    }
+    if (list->kind == TRI_YAML_MAP) {
+        return tri_reader_wrong(list, "objective.subject_to",
+                                "a list of conditions");
+    }
+    for (item = list->first; item; item = item->next) {
+        TRI_TRY(read_condition(r, item, words, n_words));
+    }
+    return TRI_OK;
+}
+
+static void bind_measured(const tri_study *s, const tri_config *c,
+                          const tri_measured *m, tri_value *out)
+{
+    const double values[] = {m->tokens_per_s, m->samples_per_s, m->step_s,
+                             m->loss,         m->peak_bytes,    m->rss_bytes,
+                             m->own};
+    int own = s->objective.metric == TRI_METRIC_OWN, i;
+    int n = N_METRICS + own;
+
+    for (i = 0; i < n; i++) {
+        out[i].type = TRI_REAL;
+        out[i].u.d = values[i];
+    }
+    for (; c && i < s->priv->n_vars; i++) {
+        out[i] = c[i - n];
+    }
+}
+
+/* What was not measured meets no condition. */
+static int measured(const tri_study *s, const tri_condition *c,
+                    const tri_value *values)
+{
+    int own = s->objective.metric == TRI_METRIC_OWN, i;
+
+    for (i = 0; i < N_METRICS + own; i++) {
+        if (tri_expr_uses(c->expr, i) && isnan(values[i].u.d)) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+int tri_study_admits(const tri_study *study, const tri_config *c,
+                     const tri_measured *m, const char **text)
+{
+    struct tri_study_private *p = study->priv;
+    tri_value *values, v;
+    int i, ok = 1;
+
+    if (study->objective.n_subject_to == 0) {
+        return 1;
+    }
+    values = malloc(((size_t)p->n_vars + 1) * sizeof *values);
+    if (!values) {
+        return 0;
+    }
+    bind_measured(study, c, m, values);
+    for (i = 0; i < study->objective.n_subject_to && ok; i++) {
+        const tri_condition *cond = &p->conditions[i];
+        if (cond->needs_config && !c) {
+            continue;
+        }
+        ok = measured(study, cond, values) &&
+             tri_expr_eval(cond->expr, values, &v) == TRI_OK && v.u.i;
+        if (!ok && text) {
+            *text = cond->text;
+        }
+    }
+    free(values);
+    return ok;
+}
+
+int tri_study_subject_to(const tri_study *study, const tri_measured *m,
+                         const char **text)
+{
+    return tri_study_admits(study, NULL, m, text);
+}
+
+/* ---- layouts
+ * ----------------------------------------------------------------------- */
+
+static int word_index(const tri_engine_param *p, tri_value v)
+{
+    int i;
+
+    for (i = 0; p->words[i]; i++) {
+        if (v.type == TRI_WORD && strcmp(p->words[i], v.u.word) == 0) {
+            return i;
+        }
+    }
+    return 0;
+}
+
+static void set_layout(tri_layout *l, const tri_engine_param *p, tri_value v)
+{
+    const struct {
+        const char *name;
+        int *at;
+    } ints[] = {{"dp", &l->dp},
+                {"tp", &l->tp},
+                {"pp", &l->pp},
+                {"virtual", &l->virtual_stages},
+                {"micro_batch", &l->micro_batch},
+                {"global_batch", &l->global_batch},
+                {"zero", &l->zero},
+                {"schedule", &l->schedule},
+                {"recompute", &l->recompute},
+                {"sequence_parallel", &l->sequence_parallel},
+                {"overlap", &l->overlap},
+                {"threads", &l->threads}};
+    int i;
+
+    if (strcmp(p->name, "bucket") == 0) {
+        l->bucket_bytes = (uint64_t)v.u.i;
+    } else if (strcmp(p->name, "gemm") == 0) {
+        snprintf(l->gemm, sizeof l->gemm, "%.15s", v.u.word);
+    }
+    for (i = 0; i < TRI_COUNT_OF(ints); i++) {
+        if (strcmp(ints[i].name, p->name) == 0) {
+            *ints[i].at = p->words ? word_index(p, v) : (int)v.u.i;
+        }
+    }
+}
+
+/* values[] by engine parameter; inactive ones take their defaults. */
+static tri_status to_layout(const tri_value *values, tri_layout *out)
+{
+    tri_layout l;
+    char expected[120], found[80];
+    int i;
+
+    memset(&l, 0, sizeof l);
+    for (i = 0; i < tri_n_engine_params; i++) {
+        const tri_engine_param *p = &tri_engine_params[i];
+        tri_value v = values[i].type == TRI_INACTIVE ? p->preset : values[i];
+        if (v.type == TRI_INACTIVE) {
+            continue; /* global_batch: below */
+        }
+        if (!tri_engine_accepts(p, v, expected, sizeof expected)) {
+            tri_value_print(v, found, sizeof found);
+            return TRI_FAIL(TRI_ETYPE, "%s: found %s, expected %s", p->name,
+                            found, expected);
+        }
+        set_layout(&l, p, v);
+    }
+    if (l.global_batch == 0) { /* the smallest that the layout allows */
+        l.global_batch = l.dp * l.micro_batch;
+    }
+    *out = l;
+    return TRI_OK;
+}
+
+tri_status tri_study_layout(const tri_study *study, const tri_config *c,
+                            tri_layout *out)
+{
+    tri_value values[32];
+    int i, at;
+
+    for (i = 0; i < tri_n_engine_params; i++) {
+        const tri_engine_param *p = &tri_engine_params[i];
+        values[i] = p->preset;
+        at = tri_space_find(study->space, p->name);
+        if (at >= 0) {
+            values[i] = c[at];
+        }
+    }
+    return to_layout(values, out);
+}
+
+static int all_known(void *ctx, const char *name)
+{
+    (void)ctx;
+    (void)name;
+    return 1;
+}
+
+static int never_inactive(void *ctx, const char *name)
+{
+    (void)ctx;
+    (void)name;
+    return 0;
+}
+
+static tri_status add_rule(void *ctx, const char *name, const char *text)
+{
+    return tri_space_add_constraint(ctx, text, name, 1, 0, 0);
+}
+
+/* Judge a layout by the model's rules: a space of constants. */
+static tri_status judge(const tri_study *study, const tri_value *values)
+{
+    tri_rule_names names = {NULL, all_known, never_inactive};
+    tri_space_builder *b;
+    tri_space *s = NULL;
+    tri_status st;
+    int i, rule = -1;
+
+    TRI_TRY(tri_space_builder_create(&b));
+    TRI_TRY_GOTO(st, tri_engine_add_sizes(b, &study->model), done);
+    for (i = 0; i < tri_n_engine_params; i++) {
+        TRI_TRY_GOTO(
+                st,
+                tri_space_add_constant(b, tri_engine_params[i].name, values[i]),
+                done);
+    }
+    TRI_TRY_GOTO(
+            st, tri_engine_add_rules(b, study->model.kind, &names, add_rule, b),
+            done);
+    TRI_TRY_GOTO(st, tri_space_create(b, &s), done);
+    if (!tri_space_valid(s, NULL, &rule) && rule >= 0) {
+        st = TRI_FAIL(TRI_EINFEASIBLE,
+                      "the layout is refused by the rule "
+                      "\"%s\"",
+                      tri_space_rule(s, rule));
+    }
+    tri_space_destroy(s);
+done:
+    tri_space_builder_destroy(b);
+    return st;
+}
+
+/* One assignment of `train --set`. */
+static tri_status set_value(const tri_study *study, const char *name,
+                            const char *text, tri_value *values)
+{
+    const tri_engine_param *p = tri_engine_find(name);
+    tri_yaml node = {TRI_YAML_SCALAR, NULL, 0, 0, text, 1, 0, NULL, NULL, 0, 0};
+    char expected[120];
+    const char *names[64], *near;
+    int i;
+
+    if (!p && tri_space_find(study->space, name) >= 0) {
+        return TRI_OK; /* a helper of the user's expressions */
+    }
+    if (!p) {
+        for (i = 0; i < tri_n_engine_params; i++) {
+            names[i] = tri_engine_params[i].name;
+        }
+        near = tri_closest(name, names, i);
+        return TRI_FAIL(TRI_EUNKNOWN, "\"%s\" is no engine parameter%s%s%s",
+                        name, near ? "; did you mean \"" : "", near ? near : "",
+                        near ? "\"?" : "");
+    }
+    values[p - tri_engine_params] = tri_reader_value(&node);
+    if (!tri_engine_accepts(p, values[p - tri_engine_params], expected,
+                            sizeof expected)) {
+        return TRI_FAIL(TRI_ERANGE, "%s: found \"%.60s\", expected %s", name,
+                        text, expected);
+    }
+    return TRI_OK;
+}
+
+static tri_status set_values(const tri_study *study, const char *text,
+                             tri_value *values, tri_arena *arena)
+{
+    while (*(text += strspn(text, " ,\t\n"))) {
+        size_t n = strcspn(text, " ,\t\n");
+        char *one = tri_arena_text(arena, text, n), *value;
+        if (!one) {
+            return TRI_FAIL(TRI_ENOMEM, "no memory for a layout");
+        }
+        value = strchr(one, '=');
+        if (!value || value == one || !value[1]) {
+            return TRI_FAIL(TRI_EPARSE, "expected name=value, found \"%.60s\"",
+                            one);
+        }
+        *value = '\0';
+        TRI_TRY(set_value(study, one, value + 1, values));
+        text += n;
+    }
+    return TRI_OK;
+}
+
+tri_status tri_study_layout_parse(const tri_study *study, const char *text,
+                                  tri_layout *out)
+{
+    tri_value values[32];
+    tri_arena arena = {NULL, 0};
+    tri_layout l;
+    tri_status st;
+    int i, at;
+
+    for (i = 0; i < tri_n_engine_params; i++) {
+        values[i] = tri_engine_params[i].preset;
+        at = tri_space_find(study->space, tri_engine_params[i].name);
+        if (at >= 0) { /* what the study fixes */
+            const tri_domain *d = &tri_space_param(study->space, at)->domain;
+            values[i] = d->kind == TRI_DOMAIN_CONST ? d->values[0] : values[i];
+        }
+    }
+    TRI_TRY_GOTO(st, set_values(study, text, values, &arena), done);
+    TRI_TRY_GOTO(st, to_layout(values, &l), done);
+    for (i = 0; i < tri_n_engine_params; i++) {
+        if (strcmp(tri_engine_params[i].name, "global_batch") == 0) {
+            values[i] = tri_value_of_int(l.global_batch);
+        }
+    }
+    TRI_TRY_GOTO(st, judge(study, values), done);
+    *out = l;
+done:
+    tri_arena_fini(&arena);
+    return st;
+}
+
+/* ---- edits at a resume
+ * --------------------------------------------------------------- */
+
+/* Whether two parameters differ in nothing but their ranges. */
+static int same_but_range(const tri_yaml *a, const tri_yaml *b)
+{
+    static const char *const forms[] = {"int", "choice", "float"};
+    int i, differ = 0;
+
+    if (a->kind != TRI_YAML_MAP || b->kind != TRI_YAML_MAP) {
+        return tri_yaml_equal(a, b);
+    }
+    for (i = 0; i < TRI_COUNT_OF(forms); i++) {
+        differ |= !tri_yaml_get(a, forms[i]) != !tri_yaml_get(b, forms[i]);
+    }
+    return !differ &&
+           tri_yaml_equal(tri_yaml_get(a, "when"), tri_yaml_get(b, "when"));
+}
+
+static const char *dotted(const tri_study *now, const char *top,
+                          const char *key)
+{
+    return tri_arena_printf(&now->priv->arena, "%s.%s", top, key);
+}
+
+/* The first key below `top` that differs; `ranges` allows ranges to. */
+static const char *below(const tri_study *now, const char *top,
+                         const tri_yaml *a, const tri_yaml *b, int ranges)
+{
+    const tri_yaml *e, *other;
+
+    if (!a || !b || a->kind != TRI_YAML_MAP || b->kind != TRI_YAML_MAP) {
+        return tri_yaml_equal(a, b) ? NULL : top;
+    }
+    for (e = b->first; e; e = e->next) {
+        other = tri_yaml_get(a, e->key);
+        if (!other ||
+            (ranges ? !same_but_range(other, e) : !tri_yaml_equal(other, e))) {
+            return dotted(now, top, e->key);
+        }
+    }
+    for (e = a->first; e; e = e->next) {
+        if (!tri_yaml_get(b, e->key)) {
+            return dotted(now, top, e->key);
+        }
+    }
+    return NULL;
+}
+
+static int is_free(const char *key)
+{
+    return strcmp(key, "budget") == 0 || strcmp(key, "finals") == 0;
+}
+
+const char *tri_study_frozen_difference(const tri_study *before,
+                                        const tri_study *now, int *changed)
+{
+    const tri_yaml *a = before->priv->root, *b = now->priv->root, *e;
+    const char *found = NULL;
+
+    *changed = !tri_yaml_equal(a, b);
+    for (e = b->first; e && !found; e = e->next) {
+        if (!is_free(e->key)) {
+            found = below(now, e->key, tri_yaml_get(a, e->key), e,
+                          strcmp(e->key, "space") == 0);
+        }
+    }
+    for (e = a->first; e && !found; e = e->next) {
+        if (!is_free(e->key) && !tri_yaml_get(b, e->key)) {
+            found = dotted(now, e->key, "");
+            if (found) {
+                ((char *)found)[strlen(found) - 1] = '\0';
+            }
+        }
+    }
+    return found;
+}
