@@ -65,6 +65,8 @@ TRI_API tri_status tri_space_add_param(tri_space_builder *b, const char *name,
  * engine default); a later parameter of the same name takes its place. */
 TRI_API tri_status tri_space_add_constant(tri_space_builder *b,
                                           const char *name, tri_value value);
+/* A word that expressions may name although no parameter has it. */
+TRI_API tri_status tri_space_add_word(tri_space_builder *b, const char *word);
 /* A constraint; `rule` is the name that refusals give (NULL: its text);
  * `built_in` rules come from a model. */
 TRI_API tri_status tri_space_add_constraint(tri_space_builder *b,

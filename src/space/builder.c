@@ -318,6 +318,11 @@ tri_status tri_space_add_constant(tri_space_builder *b, const char *name,
     return TRI_OK;
 }
 
+tri_status tri_space_add_word(tri_space_builder *b, const char *word)
+{
+    return intern(b, word) ? TRI_OK : no_memory();
+}
+
 static tri_status make_item(tri_space_builder *b, const char *name,
                             const char *text, int line, int column, item *out)
 {

@@ -185,7 +185,7 @@ static int guard(const char *text, const tri_rule_names *names, char *out,
     return 1;
 }
 
-tri_status tri_engine_add_rules(tri_space_builder *b, tri_model_kind kind,
+tri_status tri_engine_add_rules(tri_model_kind kind,
                                 const tri_rule_names *names,
                                 tri_status (*add)(void *ctx, const char *name,
                                                   const char *text),
@@ -194,7 +194,6 @@ tri_status tri_engine_add_rules(tri_space_builder *b, tri_model_kind kind,
     char text[1024];
     int i;
 
-    (void)b;
     for (i = 0; i < TRI_COUNT_OF(rule_rows); i++) {
         const rule_row *r = &rule_rows[i];
         if ((kind == TRI_MODEL_GPT ? r->gpt
@@ -228,8 +227,14 @@ tri_status tri_engine_add_sizes(tri_space_builder *b,
             {"vocab", g->vocab, 0},           {"ffn", g->ffn, 0},
             {"inputs", 0, m->inputs},         {"outputs", 0, m->outputs},
     };
-    int i;
+    int i, k;
 
+    for (i = 0; i < tri_n_engine_params; i++) {
+        const tri_engine_param *p = &tri_engine_params[i];
+        for (k = 0; p->words && p->words[k]; k++) {
+            TRI_TRY(tri_space_add_word(b, p->words[k]));
+        }
+    }
     for (i = 0; i < TRI_COUNT_OF(sizes); i++) {
         int n = model->kind == TRI_MODEL_GPT   ? sizes[i].gpt
                 : model->kind == TRI_MODEL_MLP ? sizes[i].mlp

@@ -47,19 +47,20 @@ const tri_engine_param *tri_engine_find(const char *name);
 /* Whether the engine could run with this value; else `expected` says what. */
 int tri_engine_accepts(const tri_engine_param *p, tri_value v, char *expected,
                        size_t bytes);
-/* Add the model's rules to a builder; `guarded` tells whether a parameter may
- * be inactive (then its default stands in), `has` whether a name is known. */
+/* Which engine parameters a space has, and which of them may be inactive (then
+ * their defaults stand in). */
 typedef struct tri_rule_names {
     void *ctx;
     int (*known)(void *ctx, const char *name);
     int (*may_be_inactive)(void *ctx, const char *name);
 } tri_rule_names;
-tri_status tri_engine_add_rules(tri_space_builder *b, tri_model_kind kind,
+/* Hand the model's rules to `add`, one by one. */
+tri_status tri_engine_add_rules(tri_model_kind kind,
                                 const tri_rule_names *names,
                                 tri_status (*add)(void *ctx, const char *name,
                                                   const char *text),
                                 void *ctx);
-/* The sizes of a built-in model as constants. */
+/* The sizes of a built-in model as constants, and the engine's words. */
 tri_status tri_engine_add_sizes(tri_space_builder *b,
                                 const tri_model_spec *model);
 int tri_model_is_built_in(tri_model_kind kind);

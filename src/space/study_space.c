@@ -351,8 +351,7 @@ static tri_status add_model(maker *m)
         return TRI_OK;
     }
     TRI_TRY(add_defaults(m));
-    TRI_TRY(tri_engine_add_rules(m->b, m->r->study->model.kind, &names,
-                                 add_rule, m));
+    TRI_TRY(tri_engine_add_rules(m->r->study->model.kind, &names, add_rule, m));
     return add_notes(m);
 }
 

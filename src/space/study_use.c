@@ -369,9 +369,9 @@ static tri_status judge(const tri_study *study, const tri_value *values)
                 tri_space_add_constant(b, tri_engine_params[i].name, values[i]),
                 done);
     }
-    TRI_TRY_GOTO(
-            st, tri_engine_add_rules(b, study->model.kind, &names, add_rule, b),
-            done);
+    TRI_TRY_GOTO(st,
+                 tri_engine_add_rules(study->model.kind, &names, add_rule, b),
+                 done);
     TRI_TRY_GOTO(st, tri_space_create(b, &s), done);
     if (!tri_space_valid(s, NULL, &rule) && rule >= 0) {
         st = TRI_FAIL(TRI_EINFEASIBLE,
