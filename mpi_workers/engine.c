@@ -79,7 +79,10 @@ static tri_status open_trial(const tri_trial_setup *setup, tri_trial **out)
     } else if (setup->study->model.kind == TRI_MODEL_GPT) {
         st = open_corpus(setup->study, &t->corpus);
     }
-    TRI_TRY_GOTO(st, tri_coll_agree(setup->comm, st), close);
+    st = tri_coll_agree(setup->comm, st);
+    if (st != TRI_OK || !t) {
+        goto close;
+    }
     if (t->corpus.bytes) {
         TRI_TRY_GOTO(st, same_text(setup->comm, &t->corpus), close);
     }

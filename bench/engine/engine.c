@@ -167,6 +167,7 @@ static int hear(int bad)
             usleep(2000);
         }
     }
+    MPI_Wait(&r, MPI_STATUS_IGNORE);
     return bad;
 }
 

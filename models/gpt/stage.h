@@ -66,9 +66,10 @@ struct tri_model {
     double loss;
 };
 
+/* The work of tri_gpt_ops, of slot number k. */
 tri_status tri_gpt_alloc(tri_model *m, tri_region *region);
-void tri_gpt_load(tri_model *m, int slot, int64_t step, int64_t sample);
-void tri_gpt_forward(tri_model *m, int slot);
-void tri_gpt_backward(tri_model *m, int slot);
+void tri_gpt_load(tri_model *m, int k, int64_t step, int64_t sample);
+void tri_gpt_forward(tri_model *m, int k);
+void tri_gpt_backward(tri_model *m, int k);
 
 #endif

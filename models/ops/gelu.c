@@ -29,7 +29,7 @@ void tri_gelu_backward(int64_t n, const tri_real *x, const tri_real *dy,
 {
     int64_t i;
 
-#pragma GCC ivdep
+    TRI_IVDEP
     for (i = 0; i < n; i++) {
         tri_real u = TWO_ROOT * x[i] * (ONE + CUBE * x[i] * x[i]);
         tri_real du = TWO_ROOT * (ONE + 3 * CUBE * x[i] * x[i]);

@@ -25,6 +25,16 @@
 #define TRI_CLONES
 #endif
 
+/* Before a loop whose arrays are the same or apart: no element is used after
+ * another one was written. */
+#if defined(__clang__)
+#define TRI_IVDEP _Pragma("clang loop vectorize(assume_safety)")
+#elif defined(__GNUC__)
+#define TRI_IVDEP _Pragma("GCC ivdep")
+#else
+#define TRI_IVDEP
+#endif
+
 /* c (m x n) = alpha a b + beta c, where a is m x k (or its transpose with
  * ta: k x m in memory), b is k x n (tb: n x k).  ld*: row strides. */
 void tri_gemm(int ta, int tb, int64_t m, int64_t n, int64_t k, tri_real alpha,

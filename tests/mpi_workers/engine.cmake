@@ -2,7 +2,7 @@
 tri_add_test(engine_shard SOURCES shard.c LINK tri_worker_f64)
 tri_add_test(engine_schedule SOURCES schedule.c LINK tri_worker_f64)
 tri_add_test(engine_parity SOURCES parity.c LINK tri_worker_f64 m NPROCS 8
-        TIMEOUT 180)
+        TIMEOUT 300)
 tri_add_test(engine_parity_f32 SOURCES parity.c LINK tri_worker m NPROCS 8)
 tri_add_test(engine_trainer SOURCES trainer.c LINK tri_worker m NPROCS 4)
 tri_add_test(engine_no_alloc SOURCES no_alloc.c LINK tri_worker NPROCS 4)

@@ -14,6 +14,7 @@
 
 static long calls;
 
+/* NOLINTBEGIN(readability-identifier-naming): the linker's names */
 void *__real_malloc(size_t n);
 void *__wrap_malloc(size_t n);
 void *__wrap_malloc(size_t n)
@@ -53,6 +54,8 @@ int __wrap_mprotect(void *at, size_t n, int prot)
     calls++;
     return __real_mprotect(at, n, prot);
 }
+
+/* NOLINTEND(readability-identifier-naming) */
 
 static unsigned char text[1000];
 static const tri_model_spec model = {.kind = TRI_MODEL_GPT,

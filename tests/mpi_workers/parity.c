@@ -174,7 +174,7 @@ static int same_bits(const result *a, const result *b)
     int s, same = a->count == b->count;
 
     for (s = 0; same && s < STEPS; s++) {
-        same = a->loss[s] == b->loss[s] &&
+        same = a->grads[s] && b->grads[s] && a->loss[s] == b->loss[s] &&
                memcmp(a->grads[s], b->grads[s],
                       (size_t)a->count * sizeof(tri_real)) == 0;
     }
