@@ -345,7 +345,7 @@ static tri_status fill(tri_ctl *ctl)
     int went = 1;
 
     ctl->deadline_blocks = 0;
-    while (went && tri_ctl_may_search(ctl)) {
+    while (went && ctl->pack.n_free && tri_ctl_may_search(ctl)) {
         went = 0;
         TRI_TRY(ctl->head >= 0 ? start_head(ctl, &went)
                                : start_next(ctl, &went));
