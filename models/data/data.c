@@ -30,8 +30,8 @@ void tri_text_tokens(const tri_text *text, int64_t place, int64_t length, int V,
     }
 }
 
-/* Target j = sin of a random direction of the inputs, the direction keyed by
- * (seed, j) alone; noise of deviation 0.05. */
+/* Target j = sin(x_a + x_b / 2) of two inputs that (seed, j) alone chooses,
+ * and noise of deviation 0.05. */
 void tri_synthetic_sample(uint64_t seed, int64_t step, int64_t sample,
                           int inputs, int outputs, tri_real *x, tri_real *y)
 {
@@ -43,14 +43,12 @@ void tri_synthetic_sample(uint64_t seed, int64_t step, int64_t sample,
         x[i] = (tri_real)tri_rng_normal(&rng);
     }
     for (j = 0; j < outputs; j++) {
-        tri_rng way =
+        tri_rng two =
                 tri_rng_stream(seed, UINT64_MAX - (uint64_t)j, TRI_RNG_DATA);
-        double dot = 0;
+        uint64_t a = tri_rng_at(&two, 0) % (uint64_t)inputs;
+        uint64_t b = tri_rng_at(&two, 1) % (uint64_t)inputs;
 
-        for (i = 0; i < inputs; i++) {
-            dot += (double)x[i] * tri_rng_normal(&way);
-        }
-        y[j] = (tri_real)(sin(dot / sqrt((double)inputs)) +
+        y[j] = (tri_real)(sin((double)x[a] + (double)x[b] / 2) +
                           0.05 * tri_rng_normal(&rng));
     }
 }

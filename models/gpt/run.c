@@ -9,7 +9,8 @@
 
 #include <string.h>
 
-#define LOGITS_ELEMENTS (1 << 18) /* of a chunk, about */
+#define LOGITS_ELEMENTS (1 << 19) /* of a chunk, about */
+#define LOGITS_ROWS     128       /* and at least; fewer starve the products */
 
 /* ---- memory ------------------------------------------------------------ */
 
@@ -94,7 +95,8 @@ tri_status tri_gpt_alloc(tri_model *m, tri_region *region)
     TRI_TRY(take(region, n * 3 * m->width, what, &m->d_qkv));
     TRI_TRY(take(region, n * m->width, what, &m->d_att));
     if (m->is_last) {
-        m->chunk = LOGITS_ELEMENTS / V < 16 ? 16 : LOGITS_ELEMENTS / V;
+        m->chunk = LOGITS_ELEMENTS / V < LOGITS_ROWS ? LOGITS_ROWS
+                                                     : LOGITS_ELEMENTS / V;
         m->chunk = m->chunk < n ? m->chunk : n;
         TRI_TRY(take(region, m->chunk * V, what, &m->logits));
     }
