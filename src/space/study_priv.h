@@ -28,6 +28,9 @@ struct tri_study_private {
     unsigned char *row_failed;
     int n_points;
     tri_value *cells; /* scratch while a table is read */
+    const char *file_path; /* the table as it was read, NULL if none */
+    const char *file_text;
+    size_t file_bytes;
 };
 
 /* An engine parameter: what the built-in models run on. */

@@ -402,6 +402,34 @@ done:
 /* ---- the whole
  * ------------------------------------------------------------------- */
 
+/* Cutting changes the text: what an open event attaches is kept apart. */
+static tri_status keep_file(struct tri_study_private *p, const char *path,
+                            const char *text, size_t bytes)
+{
+    p->file_path = tri_arena_text(&p->arena, path, strlen(path));
+    p->file_text = tri_arena_text(&p->arena, text, bytes);
+    p->file_bytes = bytes;
+    return p->file_path && p->file_text ? TRI_OK : no_memory();
+}
+
+int tri_study_n_files(const tri_study *study)
+{
+    return study->priv->file_text != NULL;
+}
+
+const char *tri_study_file(const tri_study *study, int i, const char **path,
+                           size_t *bytes)
+{
+    const struct tri_study_private *p = study->priv;
+
+    if (i != 0 || !p->file_text) {
+        return NULL;
+    }
+    *path = p->file_path;
+    *bytes = p->file_bytes;
+    return p->file_text;
+}
+
 static tri_status load_csv(tri_reader *r, csv *t)
 {
     const tri_yaml *at = tri_yaml_get(tri_yaml_get(r->root, "model"), "file");
@@ -420,7 +448,10 @@ static tri_status load_csv(tri_reader *r, csv *t)
     if (st != TRI_OK) {
         return tri_reader_place(at, st);
     }
-    st = cut(t);
+    st = keep_file(r->study->priv, path, t->text, bytes);
+    if (st == TRI_OK) {
+        st = cut(t);
+    }
     if (st != TRI_OK) {
         tri_error_place(path, 1, 1);
     }
