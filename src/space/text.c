@@ -390,7 +390,8 @@ static void refuse_activity(const tri_space *s, const tri_config *c,
     }
 }
 
-/* Whether rules first..last allow some completion of `c`; -1: not known. */
+/* Whether rules first..last (none: last < first) allow some completion of `c`;
+ * -1: not known. */
 static int completes(const tri_space *s, const tri_config *c, int first,
                      int last)
 {
@@ -445,7 +446,7 @@ static void why_partial(const tri_space *s, tri_config *c, tri_why *why)
 {
     int rule;
 
-    if (s->has_rows || completes(s, c, 0, s->n_rules) != 0) {
+    if (s->has_rows || completes(s, c, 0, s->n_rules - 1) != 0) {
         return;
     }
     rule = refusing_rule(s, c);
