@@ -10,3 +10,4 @@ target_link_options(engine_no_alloc PRIVATE -Wl,--wrap=malloc
         -Wl,--wrap=calloc -Wl,--wrap=realloc -Wl,--wrap=mmap
         -Wl,--wrap=mprotect)
 tri_add_test(engine_kind SOURCES engine.c LINK tri_worker m NPROCS 2)
+tri_add_test(engine_wait SOURCES wait.c LINK tri_worker NPROCS 4)
