@@ -33,6 +33,12 @@ void tri_worker_note_signal(int signo)
     }
 }
 
+void tri_worker_forget_signals(void)
+{
+    n_drain = n_end = 0;
+    tri_p2p_abandoned = 0;
+}
+
 int tri_worker_signals(int *end)
 {
     *end = n_end;

@@ -40,5 +40,7 @@ void tri_worker_send(tri_worker *w, const tri_message *m);
  * to end at once. */
 int tri_worker_signals(int *end);
 void tri_worker_note_signal(int signo);
+/* Forget them: another opening begins in this process. */
+void tri_worker_forget_signals(void);
 
 #endif

@@ -301,7 +301,10 @@ static tri_status feed_first(tri_driver *d, const tri_study *stored,
         event.u.edited.study_text.bytes = strlen(d->study->text);
         TRI_TRY(tri_driver_feed(d, &event));
     }
-    return feed_pool(d);
+    TRI_TRY(feed_pool(d));
+    memset(&event, 0, sizeof event); /* the pool is complete: begin */
+    event.kind = TRI_EV_CLOCK;
+    return d->ended ? TRI_OK : tri_driver_feed(d, &event);
 }
 
 /* ---- ranks ------------------------------------------------------------- */

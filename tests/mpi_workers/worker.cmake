@@ -4,3 +4,4 @@ foreach(name metrics child measure)
 endforeach()
 # Forming, thousands of times.
 tri_add_test(worker_groups SOURCES groups.c NPROCS 5 LINK tri_worker)
+tri_add_test(worker_channel SOURCES channel.c NPROCS 2 LINK tri_worker)

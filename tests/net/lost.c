@@ -1,0 +1,64 @@
+/*
+ * A rank that is stopped (not dead): idle, it is found by its silence, struck
+ * and the study goes on without it.
+ */
+#include "tests/net/harness.h"
+
+#include "tests/tri_cmocka.h"
+
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+static int pids[16];
+static int stopped;
+
+static const char study[] =
+        "study: lost\nseed: 2\n"
+        "model: {kind: synthetic, cost: 0.2}\n"
+        "space: {x: {int: [0, 63]}}\n"
+        "objective: {minimize: loss}\n"
+        "resource: {unit: steps, min: 5, max: 5, eta: 2}\n"
+        "search: random\n"
+        "budget: {trials: 60}\nfinals: none\n"
+        "timeouts: {startup: 30 s, progress: 2 s, grace: 1 s}\n";
+
+static void stop_one(void *ctx, const tri_ctl *ctl)
+{
+    tri_progress p;
+
+    (void)ctx;
+    tri_ctl_progress(ctl, &p);
+    if (!stopped && p.finished >= 3) {
+        stopped = pids[3];
+        kill(stopped, SIGSTOP);
+    }
+}
+
+static void a_stopped_rank_is_struck(void)
+{
+    tri_tuned t = tri_case_tune(study, tri_case_file(), 0, stop_one, NULL);
+    tri_progress p;
+
+    kill(pids[3], SIGCONT);
+    assert_true(stopped);
+    assert_int_equal(t.st, TRI_OK);
+    assert_int_equal(t.end.status, 0);
+    assert_true(t.end.must_exit);
+    tri_ctl_progress(t.ctl, &p);
+    assert_int_equal(p.trials, 60);
+    assert_true(p.finished >= 59);
+    tri_tuned_fini(&t);
+    tri_case_verify(tri_case_file(), 60);
+}
+
+int main(int argc, char **argv)
+{
+    static const tri_case cases[] = {
+            {"a_stopped_rank_is_struck", 1, a_stopped_rank_is_struck}};
+    int pid = getpid();
+
+    MPI_Init(&argc, &argv);
+    MPI_Gather(&pid, 1, MPI_INT, pids, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    return tri_cases_run(argc, argv, cases, 1);
+}
