@@ -160,14 +160,12 @@ static void print_standing(const tri_ctl *ctl, const char *who,
                            const tri_standing *s, FILE *out)
 {
     char config[CONFIG_BYTES];
-    char value[32];
-    char interval[80];
+    char value[160];
 
-    fprintf(out, "%-9s trial %" PRId64 ": %s %s %s on %d rank%s, %s\n", who,
-            s->trial, tri_app_number(s->objective, value, sizeof value),
-            tri_app_objective_unit(tri_ctl_study(ctl)),
-            tri_app_interval(s->lo, s->hi, interval, sizeof interval), s->ranks,
-            s->ranks == 1 ? "" : "s",
+    tri_app_objective(tri_ctl_study(ctl), s->objective, s->lo, s->hi, value,
+                      sizeof value);
+    fprintf(out, "%-9s trial %" PRId64 ": %s on %d rank%s, %s\n", who, s->trial,
+            value, s->ranks, s->ranks == 1 ? "" : "s",
             tri_app_config_text(ctl, s->trial, config, sizeof config));
 }
 

@@ -127,6 +127,10 @@ char *tri_app_duration(double s, char *buf, size_t bytes);
 char *tri_app_interval(double lo, double hi, char *buf, size_t bytes);
 /* "1.5 GiB". */
 char *tri_app_bytes(double v, char *buf, size_t bytes);
+/* An objective with its unit and interval: "13120 tokens/s [12980, 13300]",
+ * "loss 1.47". */
+char *tri_app_objective(const tri_study *study, double v, double lo, double hi,
+                        char *buf, size_t bytes);
 /* The unit in which an objective reads, "tokens/s". */
 const char *tri_app_objective_unit(const tri_study *study);
 /* A trial's configuration in canonical text, into buf. */

@@ -199,18 +199,17 @@ static void print_rungs(const tri_ctl *ctl)
 static void print_best(const standing *s)
 {
     const tri_progress *p = &s->progress;
-    char value[32];
-    char interval[80];
+    char best[160];
     char config[1024];
 
     if (p->best_trial < 0) {
         puts("best      none yet");
         return;
     }
-    printf("best      trial %" PRId64 ": %s %s %s\n          %s\n",
-           p->best_trial, tri_app_number(p->best, value, sizeof value),
-           tri_app_objective_unit(tri_ctl_study(s->ctl)),
-           tri_app_interval(p->best_lo, p->best_hi, interval, sizeof interval),
+    tri_app_objective(tri_ctl_study(s->ctl), p->best, p->best_lo, p->best_hi,
+                      best, sizeof best);
+    printf("best      trial %" PRId64 ": %s\n          %s\n", p->best_trial,
+           best,
            tri_app_config_text(s->ctl, p->best_trial, config, sizeof config));
 }
 

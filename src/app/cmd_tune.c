@@ -226,12 +226,12 @@ static void print_text(const leading *l)
     tri_ctl_progress(l->ctl, &p);
     tri_app_answer_print(l->ctl, SHOWN_TOP, stdout);
     tri_app_failures_print(l->ctl, stdout);
-    printf("\n%" PRId64 " trials, %" PRId64 " runs in %s", p.trials, p.runs,
+    printf("\n%s, in %s of study time\n", l->end.why,
            tri_app_duration(p.time_s, time, sizeof time));
     if (p.parked > 0) {
-        printf(", %" PRId64 " parked for want of ranks", p.parked);
+        printf("%" PRId64 " trials parked for want of ranks\n", p.parked);
     }
-    printf("; %s\nstudy file %s\n", l->end.why, l->output);
+    printf("study file %s\n", l->output);
     if (l->end.resumable) {
         puts("go on with --resume");
     }

@@ -93,18 +93,15 @@ static void done_text(const tri_study *study, const tri_progress *p, char *buf,
 static void best_text(const tri_study *study, const tri_progress *p, char *buf,
                       size_t bytes)
 {
-    char value[32];
-    char interval[80];
+    char best[160];
 
     if (p->best_trial < 0) {
         snprintf(buf, bytes, ", no result yet");
         return;
     }
-    tri_app_interval(p->best_lo, p->best_hi, interval, sizeof interval);
-    snprintf(buf, bytes, ", best %s %s%s%s (trial %" PRId64 ")",
-             tri_app_number(p->best, value, sizeof value),
-             tri_app_objective_unit(study), interval[0] ? " " : "", interval,
-             p->best_trial);
+    tri_app_objective(study, p->best, p->best_lo, p->best_hi, best,
+                      sizeof best);
+    snprintf(buf, bytes, ", best %s (trial %" PRId64 ")", best, p->best_trial);
 }
 
 static double time_left(const tri_progress *p)

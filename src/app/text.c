@@ -95,6 +95,27 @@ const char *tri_app_objective_unit(const tri_study *study)
     }
 }
 
+static int is_rate(const tri_study *study)
+{
+    return study->objective.metric == TRI_METRIC_TOKENS_PER_S ||
+           study->objective.metric == TRI_METRIC_SAMPLES_PER_S ||
+           study->objective.metric == TRI_METRIC_STEP_S;
+}
+
+char *tri_app_objective(const tri_study *study, double v, double lo, double hi,
+                        char *buf, size_t bytes)
+{
+    const char *unit = tri_app_objective_unit(study);
+    char value[32];
+    char interval[80];
+
+    tri_app_number(v, value, sizeof value);
+    tri_app_interval(lo, hi, interval, sizeof interval);
+    snprintf(buf, bytes, "%s %s%s%s", is_rate(study) ? value : unit,
+             is_rate(study) ? unit : value, interval[0] ? " " : "", interval);
+    return buf;
+}
+
 /* ---- tables ---------------------------------------------------------- */
 
 struct tri_app_table {
