@@ -94,6 +94,7 @@ static tri_status happen(tri_cluster *m, double time_s, happening kind,
                          int slot)
 {
     tri_heap_entry e = {.time_s = time_s,
+                        .later = kind == HAPPENS_END || kind == HAPPENS_LOSS,
                         .kind = kind,
                         .slot = slot,
                         .stamp = m->slots.list[slot].stamp};
@@ -366,15 +367,19 @@ static tri_status verdict(tri_cluster *m, const tri_cmd_verdict *c)
     if (c->verdict == TRI_VERDICT_CONTINUE) {
         return go_on(m, slot, c);
     }
-    s->save = c->save;
     if (s->state == TRI_SLOT_FORMING) {
         m->score.busy += s->n_ranks;
     }
+    s->save = c->save;
     s->state = TRI_SLOT_LEAVING;
-    return happen(m, m->now_s,
-                  c->verdict == TRI_VERDICT_STOP ? HAPPENS_INTERRUPT
-                                                 : HAPPENS_PAUSE,
-                  slot);
+    if (c->verdict == TRI_VERDICT_STOP) {
+        return happen(m, m->now_s, HAPPENS_INTERRUPT, slot);
+    }
+    if (c->save) {
+        return happen(m, m->now_s, HAPPENS_PAUSE, slot);
+    }
+    leave(m, slot); /* with nothing to answer */
+    return TRI_OK;
 }
 
 static tri_status carry_out_one(tri_cluster *m, const tri_command *c)

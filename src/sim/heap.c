@@ -20,8 +20,10 @@ void tri_heap_fini(tri_heap *h)
 
 static int before(const tri_heap_entry *a, const tri_heap_entry *b)
 {
-    return a->time_s < b->time_s ||
-           (a->time_s == b->time_s && a->order < b->order);
+    if (a->time_s < b->time_s || a->time_s > b->time_s) {
+        return a->time_s < b->time_s;
+    }
+    return a->later != b->later ? a->later < b->later : a->order < b->order;
 }
 
 static tri_status grow(tri_heap *h)

@@ -1,7 +1,7 @@
 /*
- * A binary heap of things that happen in virtual time: earliest first, and in
- * the order of their entry where times are equal.  Knows nothing of what they
- * mean.
+ * A binary heap of things that happen in virtual time: earliest first; where
+ * times are equal, answers first, then in the order of their entry.  Knows
+ * nothing of what they mean.
  */
 #ifndef TRI_SIM_HEAP_H
 #define TRI_SIM_HEAP_H
@@ -12,6 +12,7 @@
 
 typedef struct tri_heap_entry {
     double time_s;
+    int later;      /* 0: an answer, before all else of its time */
     uint64_t order; /* of entry; filled by tri_heap_push */
     int kind;
     int slot;

@@ -138,7 +138,10 @@ static tri_status break_off(tri_cluster *m)
 {
     int64_t n = m->score.result.n_events;
 
-    if (m->epoch == 1 && m->set->crash_after >= 0 && n >= m->set->crash_after) {
+    if (m->ended || m->epoch > 1 || m->reopen) {
+        return TRI_OK;
+    }
+    if (m->set->crash_after >= 0 && n >= m->set->crash_after) {
         tri_cluster_clear(m);
         return open_study(m);
     }

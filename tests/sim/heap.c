@@ -42,6 +42,27 @@ static int later(const tri_heap_entry *a, const tri_heap_entry *b)
            (a->time_s == b->time_s && a->order > b->order);
 }
 
+static void answers_come_first(void **state)
+{
+    tri_heap h;
+
+    (void)state;
+    tri_heap_init(&h);
+    assert_int_equal(
+            tri_heap_push(&h,
+                          (tri_heap_entry){.time_s = 1, .later = 1, .kind = 2}),
+            TRI_OK);
+    push(&h, 1, 1);
+    assert_int_equal(
+            tri_heap_push(
+                    &h, (tri_heap_entry){.time_s = 0.5, .later = 1, .kind = 0}),
+            TRI_OK);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(tri_heap_pop(&h).kind, i);
+    }
+    tri_heap_fini(&h);
+}
+
 /* Pushes and pops mixed, few distinct times, so that ties abound. */
 static void pops_are_sorted(void **state)
 {
@@ -78,6 +99,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
             cmocka_unit_test(equal_times_keep_their_order),
+            cmocka_unit_test(answers_come_first),
             cmocka_unit_test(pops_are_sorted),
     };
 

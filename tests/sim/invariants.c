@@ -34,6 +34,10 @@ static void follow(tracker *t, const tri_ctl *ctl)
     t->left_rung =
             realloc(t->left_rung, ((size_t)trials + 1) * sizeof *t->left_rung);
     for (; t->n_runs < runs; t->n_runs++) {
+        tri_run_view v;
+
+        tri_ctl_run(ctl, t->n_runs, &v);
+        t->search_runs += v.phase == TRI_PHASE_SEARCH;
         t->run_state[t->n_runs] = TRI_RUN_FORMING;
     }
     for (; t->n_trials < trials; t->n_trials++) {
@@ -53,7 +57,9 @@ static void check_run_states(tracker *t, const tri_ctl *ctl)
         assert_true(i == 0 || changed[i] > changed[i - 1]);
         tri_ctl_run(ctl, changed[i], &v);
         assert_true(v.state >= (tri_run_state)t->run_state[changed[i]]);
-        assert_true(v.attempt <= t->study->failures.max_attempts);
+        /* those that a drain ended are not counted */
+        assert_true(v.attempt <
+                    t->study->failures.max_attempts + (v.epoch - 1));
         t->run_state[changed[i]] = (unsigned char)v.state;
     }
 }
@@ -116,7 +122,8 @@ static void check_budget(const tracker *t, const tri_ctl *ctl)
     tri_ctl_progress(ctl, &p);
     assert_true(t->study->budget.trials < 0 ||
                 p.trials <= t->study->budget.trials);
-    assert_true(t->study->budget.runs < 0 || p.runs <= t->study->budget.runs);
+    assert_true(t->study->budget.runs < 0 ||
+                t->search_runs <= t->study->budget.runs);
 }
 
 static int64_t place_of(const tri_sched *s, int bracket, int rung,

@@ -15,7 +15,7 @@ typedef struct tracker {
     /* by run: the last state seen; by trial: the highest rung promoted out of,
      * and attempts at each rung */
     unsigned char *run_state;
-    int64_t n_runs;
+    int64_t n_runs, search_runs;
     int *left_rung;
     int64_t n_trials;
     int64_t promotions, finals_runs, requeued; /* what was seen at all */
