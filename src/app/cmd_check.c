@@ -373,29 +373,48 @@ static json_t *study_json(const tri_study *study)
     return o;
 }
 
+static void rule_row(tri_app_table *t, const tri_space *space, int rule)
+{
+    double refused = tri_space_rule_refused(space, rule);
+    char line[24] = "model";
+
+    if (tri_space_rule_line(space, rule) > 0) {
+        snprintf(line, sizeof line, "%d", tri_space_rule_line(space, rule));
+    }
+    tri_app_table_number(t, refused < 0 ? NAN : refused);
+    tri_app_table_cell(t, line);
+    tri_app_table_cell(t, tri_space_rule(space, rule));
+}
+
+/* The study's own rules, and those of the model that refuse something. */
 static void print_rules(const tri_space *space)
 {
     tri_app_table *t = tri_app_table_create("rll");
+    int n = tri_space_n_rules(space);
+    int silent = 0;
 
-    if (!t || tri_space_n_rules(space) == 0) {
+    if (!t || n == 0) {
         tri_app_table_destroy(t);
         return;
     }
     tri_app_table_cell(t, "refused");
     tri_app_table_cell(t, "line");
     tri_app_table_cell(t, "rule");
-    for (int i = 0; i < tri_space_n_rules(space); i++) {
-        double refused = tri_space_rule_refused(space, i);
-        char line[24] = "model";
-
-        if (tri_space_rule_line(space, i) > 0) {
-            snprintf(line, sizeof line, "%d", tri_space_rule_line(space, i));
+    for (int i = 0; i < n; i++) {
+        if (tri_space_rule_line(space, i) > 0 ||
+            tri_space_rule_refused(space, i) != 0) {
+            rule_row(t, space, i);
+        } else {
+            silent++;
         }
-        tri_app_table_number(t, refused < 0 ? NAN : refused);
-        tri_app_table_cell(t, line);
-        tri_app_table_cell(t, tri_space_rule(space, i));
     }
-    tri_app_table_print(t, stdout);
+    if (silent < n) {
+        tri_app_table_print(t, stdout);
+    }
+    if (silent > 0) {
+        printf("%d rule%s of the model refuse%s nothing\n", silent,
+               silent == 1 ? "" : "s", silent == 1 ? "s" : "");
+    }
     tri_app_table_destroy(t);
 }
 

@@ -54,6 +54,8 @@ int cli_init(int argc, char **argv)
     }
     snprintf(cli.program, sizeof cli.program, "%s", argv[1]);
     snprintf(cli.mpirun, sizeof cli.mpirun, "%s", argv[2]);
+    /* mpirun waits so long for its other ranks after one returned a status */
+    setenv("OMPI_MCA_odls_base_sigkill_timeout", "0", 1);
     snprintf(cli.folder, sizeof cli.folder, "%s/trireme-cli-XXXXXX",
              tmp ? tmp : "/tmp");
     if (!mkdtemp(cli.folder) || chdir(cli.folder) != 0) {
