@@ -27,7 +27,7 @@ struct tri_study_private {
     double *row_objective;      /* in the order of `rows`, x n_points */
     unsigned char *row_failed;
     int n_points;
-    tri_value *cells; /* scratch while a table is read */
+    tri_value *cells;      /* scratch while a table is read */
     const char *file_path; /* the table as it was read, NULL if none */
     const char *file_text;
     size_t file_bytes;

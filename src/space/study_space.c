@@ -276,20 +276,6 @@ static tri_status add_defaults(maker *m)
     return TRI_OK;
 }
 
-/* A rule about values that are not built yet is only brought where the study
- * names the parameter. */
-static tri_status add_rule(void *ctx, const char *name, const char *text)
-{
-    maker *m = ctx;
-    const char *param =
-            strncmp(name, "not built yet: ", 15) == 0 ? name + 15 : NULL;
-
-    if (param && !tri_yaml_get(m->space, param)) {
-        return TRI_OK;
-    }
-    return tri_space_add_constraint(m->b, text, name, 1, 0, 0);
-}
-
 static int has_unbuilt_value(const tri_yaml *e, const char *name)
 {
     static const struct {
@@ -301,6 +287,9 @@ static int has_unbuilt_value(const tri_yaml *e, const char *name)
     const tri_yaml *list = tri_yaml_get(e, "choice"), *item;
     int i;
 
+    if (!e) {
+        return 0;
+    }
     if (strcmp(name, "schedule") == 0) {
         for (item = list ? list->first : NULL; item; item = item->next) {
             if (tri_reader_is(item, "interleaved")) {
@@ -321,6 +310,20 @@ static int has_unbuilt_value(const tri_yaml *e, const char *name)
         return !list && !tri_reader_is(e, rows[i].built);
     }
     return 0;
+}
+
+/* A rule about values that are not built yet is only brought where the study
+ * names such a value. */
+static tri_status add_rule(void *ctx, const char *name, const char *text)
+{
+    maker *m = ctx;
+    const char *param =
+            strncmp(name, "not built yet: ", 15) == 0 ? name + 15 : NULL;
+
+    if (param && !has_unbuilt_value(tri_yaml_get(m->space, param), param)) {
+        return TRI_OK;
+    }
+    return tri_space_add_constraint(m->b, text, name, 1, 0, 0);
 }
 
 static tri_status add_notes(maker *m)
@@ -518,8 +521,8 @@ static tri_status add_all(maker *m)
             TRI_TRY(add_param(m, e));
         }
     }
+    TRI_TRY(add_constraints(m)); /* first: a refusal names a line of the file */
     TRI_TRY(add_model(m));
-    TRI_TRY(add_constraints(m));
     TRI_TRY(add_features(m));
     return add_ranks(m);
 }
