@@ -438,7 +438,7 @@ tri_status tri_ctl_go_on(tri_ctl *ctl, tri_live *live, int *went)
 
 tri_status tri_ctl_drain(tri_ctl *ctl, int why)
 {
-    if (ctl->draining || ctl->ended) {
+    if (ctl->ended || (ctl->draining && why != TRI_DRAIN_NOW)) {
         return TRI_OK;
     }
     ctl->draining = 1;

@@ -167,6 +167,9 @@ static void on_command(world *w, const tri_command *c)
         break;
     case TRI_CMD_LEAVE:
         w->leaves++;
+        while (w->n_runs) { /* those that never answered */
+            forget(w, w->runs);
+        }
         break;
     case TRI_CMD_END:
         assert_int_equal(w->leaves, 1);

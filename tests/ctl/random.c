@@ -1,0 +1,326 @@
+/*
+ * Random stories: thousands of studies with losses, failures, hung groups,
+ * parked trials, drains and killed jobs at random moments, resumed on other
+ * numbers of ranks.  The world checks section 5's rules after every event;
+ * here: every study ends, and the same events cause the same commands.
+ */
+#include "tests/ctl/world.h"
+
+#include "trireme/rng.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define STEPS_MOST 40000
+
+#define SPACE                                                                  \
+    "space: {x: {int: [0, 40]}, g: {choice: [1, 2, 4]}}\n"                     \
+    "constraints: [x + g > 0]\nranks: g\n"
+
+static const char *const studies[] = {
+        "study: a\nmodel: {kind: synthetic}\n" SPACE
+        "objective: {minimize: loss}\n"
+        "resource: {min: 1, max: 9, eta: 3}\n"
+        "budget: {trials: 30, runs: 60}\nfinals: {top: 2, repeats: 3}\n"
+        "baseline: {x: 3, g: 2}\n",
+        "study: b\nmodel: {kind: process, command: [train]}\n" SPACE
+        "objective: {maximize: tokens_per_s, compare: per_rank}\n"
+        "resource: {min: 4, max: 64, eta: 4}\n"
+        "budget: {trials: 25, time: 100 s}\nfinals: {top: 3, repeats: 5}\n"
+        "baseline: {x: 0, g: 4}\n",
+        "study: c\nmodel: {kind: synthetic}\n" SPACE
+        "objective: {minimize: loss}\nscheduler: none\n"
+        "resource: {min: 1, max: 9, eta: 3}\n"
+        "budget: {trials: 20}\nfinals: none\n",
+        "study: d\nmodel: {kind: synthetic}\n"
+        "space: {x: {int: [0, 20]}}\n"
+        "objective: {minimize: loss}\n"
+        "resource: {min: 1, eta: 2}\nscheduler: {kind: asha, bracket: 1}\n"
+        "checkpoints: {policy: never}\nfinals: {top: 1, repeats: 2}\n",
+        "study: e\nmodel: {kind: process, command: [train]}\n" SPACE
+        "objective: {maximize: tokens_per_s, compare: total}\n"
+        "resource: {min: 1, max: 8, eta: 2}\nsearch: random\n"
+        "checkpoints: {policy: always}\nstart: [{x: 7, g: 4}, {x: 9, g: 1}]\n"
+        "budget: {runs: 80}\nfinals: {top: 2, repeats: 2}\n"};
+
+#define N_STUDIES (sizeof studies / sizeof studies[0])
+
+typedef struct dice {
+    tri_rng rng;
+    int trouble; /* per mille of each kind of trouble */
+} dice;
+
+static int chance(dice *d, int per_mille)
+{
+    return (int)tri_rng_below(&d->rng, 1000) < per_mille;
+}
+
+static int64_t pick_run(world *w, dice *d)
+{
+    int n = 0;
+
+    for (int i = 0; i < w->n_runs; i++) {
+        n += !w->runs[i].hung;
+    }
+    if (!n) {
+        return -1;
+    }
+    n = (int)tri_rng_below(&d->rng, (uint64_t)n);
+    for (int i = 0;; i++) {
+        if (!w->runs[i].hung && n-- == 0) {
+            return w->runs[i].run;
+        }
+    }
+}
+
+static double value_of(dice *d, const wrun *r)
+{
+    if (chance(d, 20)) {
+        return NAN;
+    }
+    return 1 + (double)(r->trial * 37 % 50) +
+           (double)tri_rng_below(&d->rng, 5) + 10.0 / (1 + r->rung);
+}
+
+static void lose(world *w, dice *d, int64_t run)
+{
+    wrun r = *world_find(w, run);
+    int kind = (int)tri_rng_below(&d->rng, 3);
+    int rank = r.ranks[tri_rng_below(&d->rng, (uint64_t)r.n_ranks)];
+
+    if (kind == 0) {
+        world_lost(w, run, TRI_REASON_RANK_LOST, rank, 0);
+        world_rank(w, rank, TRI_RANK_DOWN);
+    } else if (kind == 1) {
+        world_lost(w, run, TRI_REASON_NODE_LOST, -1, 1);
+    } else {
+        world_lost(w, run, TRI_REASON_LATE_VERDICT, -1, 0);
+    }
+}
+
+static void trouble(world *w, dice *d, int64_t run)
+{
+    static const tri_reason reasons[] = {
+            TRI_REASON_DIVERGED, TRI_REASON_NAN,         TRI_REASON_OOM,
+            TRI_REASON_BAD_EXIT, TRI_REASON_OOM_HOST,    TRI_REASON_RENDEZVOUS,
+            TRI_REASON_HUNG,     TRI_REASON_IMPORT_ERROR};
+
+    switch (tri_rng_below(&d->rng, 4)) {
+    case 0:
+        lose(w, d, run);
+        break;
+    case 1:
+        world_find(w, run)->hung = 1;
+        break;
+    default:
+        world_failed(w, run, reasons[tri_rng_below(&d->rng, 8)]);
+        break;
+    }
+}
+
+static void move_on(world *w, dice *d, int64_t run)
+{
+    wrun *r = world_find(w, run);
+
+    if (chance(d, d->trouble)) {
+        trouble(w, d, run);
+        return;
+    }
+    switch (r->state) {
+    case WRUN_FORMING:
+        world_formed(w, run);
+        break;
+    case WRUN_RUNNING:
+        if (chance(d, 400)) {
+            world_report(w, run, 0.1);
+        } else {
+            world_finished(w, run, value_of(d, r));
+        }
+        break;
+    case WRUN_SAVING:
+        world_paused(w, run, "ck");
+        break;
+    default:
+        if (chance(d, 200) && !r->drain) {
+            world_finished(w, run, value_of(d, r));
+        } else {
+            world_interrupted(w, run, chance(d, 500) ? "ck" : "");
+        }
+        break;
+    }
+}
+
+static void reopen(world *w, dice *d)
+{
+    int n = 1 + (int)tri_rng_below(&d->rng, 8);
+
+    w->now += 1;
+    world_open(w);
+    world_pool(w, n, 4);
+    world_clock(w, 0);
+}
+
+static void disturb(world *w, dice *d)
+{
+    int rank = 1 + (int)tri_rng_below(&d->rng, 8);
+
+    switch (tri_rng_below(&d->rng, 4)) {
+    case 0: /* the job is killed */
+        reopen(w, d);
+        break;
+    case 1:
+        world_drain(w, chance(d, 500) ? TRI_DRAIN_SIGNAL : TRI_DRAIN_NOW);
+        break;
+    case 2: /* an idle rank dies */
+        if (w->holder[rank] < 0 && w->up[rank]) {
+            world_rank(w, rank, TRI_RANK_DOWN);
+        }
+        break;
+    default: /* and may come back */
+        if (!w->up[rank] && w->holder[rank] < 0 && chance(d, 500)) {
+            int struck = 0;
+
+            for (int i = 0; i < tri_ctl_n_ranks(w->ctl); i++) {
+                tri_rank_view v;
+
+                tri_ctl_rank(w->ctl, i, &v);
+                struck |= v.rank == rank && v.state == TRI_RANK_BENCHED;
+            }
+            if (!struck && rank <= tri_ctl_n_ranks(w->ctl)) {
+                world_rank(w, rank, TRI_RANK_UP);
+            }
+        }
+        break;
+    }
+}
+
+static void wait_for_limit(world *w)
+{
+    double t = tri_ctl_next_deadline(w->ctl);
+
+    assert_true(t < INFINITY); /* else nothing would ever happen again */
+    w->now = t > w->now ? t : w->now;
+    world_clock(w, 0);
+}
+
+static int step(world *w, dice *d)
+{
+    int64_t run;
+
+    if (w->ended) {
+        if (w->status != 3) {
+            return 0;
+        }
+        reopen(w, d);
+        return 1;
+    }
+    w->now += 0.05 * (double)tri_rng_below(&d->rng, 4);
+    if (w->now >= tri_ctl_next_deadline(w->ctl)) {
+        world_clock(w, 0);
+        return 1;
+    }
+    if (chance(d, d->trouble / 4)) {
+        disturb(w, d);
+        return 1;
+    }
+    run = pick_run(w, d);
+    if (run < 0) {
+        wait_for_limit(w);
+    } else {
+        move_on(w, d, run);
+    }
+    return 1;
+}
+
+static void check_end(const world *w)
+{
+    tri_progress p;
+    tri_answer answer;
+    tri_standing top[5];
+
+    tri_ctl_progress(w->ctl, &p);
+    assert_int_equal(p.running, 0);
+    assert_int_equal(p.ranks_busy, 0);
+    assert_true(w->status == 0 || w->status == 2);
+    assert_int_equal(w->status == 2, p.finished == 0);
+    tri_ctl_answer(w->ctl, &answer);
+    assert_int_equal(answer.winner.trial >= 0, tri_ctl_top(w->ctl, top, 5) > 0);
+    for (int64_t i = 0; i < p.runs; i++) {
+        tri_run_view v;
+
+        tri_ctl_run(w->ctl, i, &v);
+        assert_int_equal(v.state, TRI_RUN_ENDED);
+        assert_false(isnan(v.end_s));
+        assert_true(v.end_s >= v.start_s);
+    }
+}
+
+static void one_story(uint64_t seed, int trouble_per_mille)
+{
+    dice d = {tri_rng_stream(seed, 0, TRI_RNG_TEST), trouble_per_mille};
+    world w;
+    int steps = 0;
+
+    world_init(&w, studies[seed % N_STUDIES]);
+    w.seed = seed;
+    world_begin(&w, 1 + (int)tri_rng_below(&d.rng, 8), 4);
+    while (step(&w, &d)) {
+        assert_true(++steps < STEPS_MOST);
+    }
+    check_end(&w);
+    world_retell(&w);
+    world_fini(&w);
+}
+
+static uint64_t told; /* the story being told */
+
+static void stories(uint64_t from, uint64_t n, int trouble_per_mille)
+{
+    const char *only = getenv("SEED");
+
+    for (uint64_t seed = from; seed < from + n; seed++) {
+        if (only && seed != strtoull(only, NULL, 10)) {
+            continue;
+        }
+        told = seed;
+        one_story(seed, trouble_per_mille);
+    }
+}
+
+static void calm(void **state)
+{
+    (void)state;
+    stories(0, 300, 0);
+}
+
+static void troubled(void **state)
+{
+    (void)state;
+    stories(1000, 1500, 60);
+}
+
+static void disastrous(void **state)
+{
+    (void)state;
+    stories(5000, 500, 400);
+}
+
+/* Where a story failed, this is its number: run again with SEED=it. */
+static int say_seed(void **state)
+{
+    (void)state;
+    print_message("last seed %llu\n", (unsigned long long)told);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+            cmocka_unit_test_teardown(calm, say_seed),
+            cmocka_unit_test_teardown(troubled, say_seed),
+            cmocka_unit_test_teardown(disastrous, say_seed)};
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
