@@ -145,10 +145,8 @@ static int is_name_char(char c)
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-/* Copy `text` with each engine parameter that may be inactive guarded.
- * Returns 0 where a name is not known, or the text does not fit. */
-static int guard(const char *text, const tri_rule_names *names, char *out,
-                 size_t bytes)
+int tri_engine_guard(const char *text, const tri_rule_names *names, char *out,
+                     size_t bytes)
 {
     size_t n = 0;
 
@@ -198,14 +196,15 @@ tri_status tri_engine_add_rules(tri_model_kind kind,
         const rule_row *r = &rule_rows[i];
         if ((kind == TRI_MODEL_GPT ? r->gpt
                                    : kind == TRI_MODEL_MLP && r->mlp) &&
-            guard(r->text, names, text, sizeof text)) {
+            tri_engine_guard(r->text, names, text, sizeof text)) {
             TRI_TRY(add(ctx, r->name, text));
         }
     }
     for (i = 0; i < tri_n_engine_params; i++) {
         const tri_engine_param *p = &tri_engine_params[i];
         char name[80];
-        if (p->unbuilt && guard(p->unbuilt, names, text, sizeof text)) {
+        if (p->unbuilt &&
+            tri_engine_guard(p->unbuilt, names, text, sizeof text)) {
             snprintf(name, sizeof name, "not built yet: %s", p->name);
             TRI_TRY(add(ctx, name, text));
         }

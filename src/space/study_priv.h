@@ -57,6 +57,10 @@ typedef struct tri_rule_names {
     int (*known)(void *ctx, const char *name);
     int (*may_be_inactive)(void *ctx, const char *name);
 } tri_rule_names;
+/* Copy `text` with each engine parameter that may be inactive guarded.
+ * Returns 0 where a name is not known, or the text does not fit. */
+int tri_engine_guard(const char *text, const tri_rule_names *names, char *out,
+                     size_t bytes);
 /* Hand the model's rules to `add`, one by one. */
 tri_status tri_engine_add_rules(tri_model_kind kind,
                                 const tri_rule_names *names,

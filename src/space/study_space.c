@@ -409,7 +409,8 @@ static tri_status add_ranks(maker *m)
 {
     const tri_yaml *at = tri_yaml_get(m->r->root, "ranks");
     int built_in = m->space && tri_model_is_built_in(m->r->study->model.kind);
-    char text[2048];
+    tri_rule_names names = {m, name_known, name_may_be_inactive};
+    char product[256] = "", text[2048];
 
     if (at && at->kind != TRI_YAML_SCALAR) {
         return tri_reader_wrong(at, "ranks", "a formula");
@@ -418,17 +419,19 @@ static tri_status add_ranks(maker *m)
         TRI_TRY(tri_space_set_ranks(m->b, at->text, at->line,
                                     at->column + !at->plain));
     }
-    if (!built_in) {
+    if (!built_in || (at && strcmp(at->text, "dp * tp * pp") == 0)) {
         return TRI_OK;
+    }
+    if (!tri_engine_guard("dp * tp * pp", &names, product, sizeof product)) {
+        return TRI_FAIL(TRI_EINTERNAL, "the engine's mesh has no name");
     }
     if (!at) {
-        return tri_space_set_ranks(m->b, "dp * tp * pp", 0, 0);
+        return tri_space_set_ranks(m->b, product, 0, 0);
     }
-    if (strcmp(at->text, "dp * tp * pp") == 0 ||
-        strlen(at->text) > sizeof text - 40) {
-        return TRI_OK;
+    if (strlen(at->text) + strlen(product) + 8 > sizeof text) {
+        return tri_reader_wrong(at, "ranks", "a shorter formula");
     }
-    snprintf(text, sizeof text, "(%s) == dp * tp * pp", at->text);
+    snprintf(text, sizeof text, "(%s) == %s", at->text, product);
     return tri_space_add_constraint(m->b, text, "ranks = dp * tp * pp", 1,
                                     at->line, at->column);
 }
