@@ -24,8 +24,8 @@ typedef struct sizes {
 } sizes;
 
 static const sizes cases[] = {{"25 ranks", 25, 20000},
-                              {"500 ranks", 500, 20000},
-                              {"10000 ranks", 10000, 40000}};
+                              {"500 ranks", 500, 50000},
+                              {"10000 ranks", 10000, 300000}};
 
 static const char format[] =
         "study: bench\n"
