@@ -39,7 +39,8 @@ typedef float tri_real;
 typedef enum tri_init {
     TRI_INIT_ZERO,
     TRI_INIT_ONE,
-    TRI_INIT_NORMAL /* of standard deviation `std` */
+    TRI_INIT_NORMAL /* nearly: a sum of four uniforms, of standard deviation
+                     * `std` and never beyond 3.5 of them */
 } tri_init;
 
 enum {

@@ -7,6 +7,7 @@
 #include "trireme/rng.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdlib.h>
 
 static int n_alive;
@@ -90,14 +91,25 @@ int64_t tri_tensor_global(const tri_tensor *t, int64_t i)
            i % inner;
 }
 
+/* The sum of the four 16-bit parts of a draw, less its mean, over its
+ * deviation sqrt(4 (2^32 - 1) / 12). */
+static double bell(uint64_t draw)
+{
+    int64_t sum = (int64_t)(draw & 0xffff) + (int64_t)(draw >> 16 & 0xffff) +
+                  (int64_t)(draw >> 32 & 0xffff) + (int64_t)(draw >> 48);
+
+    return (double)(sum - 2 * 0xffff) / sqrt(4294967295.0 / 3);
+}
+
 static void init_normal(const tri_tensor *t, uint64_t seed, tri_real *x)
 {
     tri_rng rng = tri_rng_stream(seed, t->id, TRI_RNG_INIT);
     int64_t i;
 
     for (i = 0; i < t->count; i++) {
-        rng.next = (uint64_t)tri_tensor_global(t, i);
-        x[i] = (tri_real)(t->std * tri_rng_normal(&rng));
+        uint64_t at = (uint64_t)tri_tensor_global(t, i);
+
+        x[i] = (tri_real)(t->std * bell(tri_rng_at(&rng, at)));
     }
 }
 

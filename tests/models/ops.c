@@ -407,6 +407,37 @@ static void test_init_of_shards(void **state)
     tri_tensors_fini(&whole);
 }
 
+static void test_init_is_bell_shaped(void **state)
+{
+    enum {
+        N = 20000
+    };
+    tri_tensor t = {.n_dims = 1,
+                    .shape = {N},
+                    .split = -1,
+                    .init = TRI_INIT_NORMAL,
+                    .std = 3};
+    tri_tensors table = {0};
+    tri_real *x = malloc((N + TRI_TENSOR_ALIGN) * sizeof *x);
+    double sum = 0, squares = 0, within = 0;
+    int i;
+
+    (void)state;
+    assert_non_null(x);
+    assert_int_equal(tri_tensors_add(&table, &t), TRI_OK);
+    tri_tensors_init(&table, 8, x);
+    for (i = 0; i < N; i++) {
+        sum += (double)x[i];
+        squares += (double)x[i] * (double)x[i];
+        within += fabs((double)x[i]) < 3;
+    }
+    assert_true(fabs(sum / N) < 0.1);
+    assert_true(fabs(sqrt(squares / N) - 3) < 0.05);
+    assert_true(fabs(within / N - 0.67) < 0.03);
+    free(x);
+    tri_tensors_fini(&table);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -423,6 +454,7 @@ int main(void)
             cmocka_unit_test(test_clip),
             cmocka_unit_test(test_text),
             cmocka_unit_test(test_init_of_shards),
+            cmocka_unit_test(test_init_is_bell_shaped),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
