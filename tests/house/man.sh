@@ -11,6 +11,14 @@ page=$2
 plain=$(sed -e 's/\\-/-/g' -e 's/\\f[BIRP]//g' "$page")
 status=0
 
+# The lines of an option's paragraph in the page, and in a help text.
+page_options() {
+    { grep -E '^(\.B |--|-[a-z], --)' || true; } | long_options
+}
+help_options() {
+    { grep -E '^ +-' || true; } | long_options
+}
+
 # The page's section of one command, by .SS.
 section() {
     awk -v name="$1" '
@@ -26,8 +34,7 @@ long_options() {
 }
 
 # Options that every command has stand in a section of their own.
-common=$(awk '/^\.SH/ { inside = /OPTIONS/ } inside' <<<"$plain" |
-    grep -E '^(\.B |--|-[a-z], --)' | long_options)
+common=$(awk '/^\.SH/ { inside = /OPTIONS/ } inside' <<<"$plain" | page_options)
 
 commands=$("$program" --help | sed -nE 's/^  ([a-z]+) +.*/\1/p')
 [ -n "$commands" ] || {
@@ -41,9 +48,8 @@ for command in $commands; do
         status=1
         continue
     fi
-    in_help=$("$program" "$command" --help | grep -E '^ +-' | long_options)
-    # option lines of the page start a paragraph (.TP)
-    in_page=$(grep -E '^(\.B |--|-[a-z], --)' <<<"$text" | long_options)
+    in_help=$("$program" "$command" --help | help_options)
+    in_page=$(page_options <<<"$text")
     missing=$(comm -23 <(echo "$in_help") \
         <(sort -u <<<"$in_page"$'\n'"$common") | xargs)
     if [ -n "$missing" ]; then
