@@ -16,8 +16,11 @@ static const char *const host_names[] = {"h0", "h1", "h2", "h3", "h4",
 
 void world_init(world *w, const char *study)
 {
-    *w = (world){
-            .text = study, .seed = 1, .max_time_s = NAN, .deadline_s = NAN};
+    *w = (world){.text = study,
+                 .seed = 1,
+                 .peak_bytes = 100,
+                 .max_time_s = NAN,
+                 .deadline_s = NAN};
     assert_int_equal(tri_ctl_create(&w->ctl), TRI_OK);
     for (int i = 0; i <= WORLD_RANKS; i++) {
         w->holder[i] = -1;
@@ -378,7 +381,7 @@ static tri_event outcome(world *w, tri_event_kind kind, int64_t run)
                                      .tokens_per_s = NAN,
                                      .samples_per_s = NAN,
                                      .step_s = NAN,
-                                     .peak_bytes = -1,
+                                     .peak_bytes = w->peak_bytes,
                                      .rss_bytes = -1,
                                      .checkpoint_s = NAN,
                                      .checkpoint_bytes = -1,

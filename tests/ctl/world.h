@@ -46,6 +46,7 @@ typedef struct world {
     int may_be_quiet; /* virtual time */
     uint64_t seed;
     double max_time_s, deadline_s;
+    int64_t peak_bytes; /* of what is measured next */
     tri_event *story;
     uint64_t *digests;
     int n_story, story_room;
