@@ -431,7 +431,7 @@ static tri_status add_ranks(maker *m)
     if (strlen(at->text) + strlen(product) + 8 > sizeof text) {
         return tri_reader_wrong(at, "ranks", "a shorter formula");
     }
-    snprintf(text, sizeof text, "(%s) == %s", at->text, product);
+    snprintf(text, sizeof text, "(%.1700s) == %s", at->text, product);
     return tri_space_add_constraint(m->b, text, "ranks = dp * tp * pp", 1,
                                     at->line, at->column);
 }
