@@ -62,6 +62,10 @@ static void send_bare(tri_worker *w, tri_message_kind kind)
     tri_worker_send(w, &m);
 }
 
+/* A rank that leaves without MPI_Finalize makes the launcher kill the others,
+ * so after a signal rank 0 is given this time for its record. */
+#define LINGER_S 0.35
+
 /* Die: the children first, and no word to anybody. */
 static void die(tri_worker *w)
 {
@@ -278,6 +282,9 @@ static void fini(tri_worker *w)
 {
     int orderly = !w->dying;
 
+    if (w->dying) {
+        tri_sleep(LINGER_S);
+    }
     if (w->channel) {
         orderly = tri_channel_flush(w->channel, orderly ? 1.0 : 0) == 0 &&
                   orderly;
