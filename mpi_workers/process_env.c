@@ -138,10 +138,7 @@ static tri_status set_params(list *l, const tri_study *study,
     for (int i = 0; i < tri_space_n_params(study->space); i++) {
         const tri_param *p = tri_space_param(study->space, i);
 
-        value[0] = 0;
-        if (config[i].type != TRI_INACTIVE) {
-            tri_value_print(config[i], value, sizeof value);
-        }
+        tri_value_plain(config[i], value, sizeof value);
         TRI_TRY(set_own(l, p->name, value));
     }
     return TRI_OK;

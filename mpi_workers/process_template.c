@@ -58,6 +58,16 @@ int tri_fact_print(const tri_facts *f, const char *name, char *buf,
     return 0;
 }
 
+void tri_value_plain(tri_value v, char *buf, size_t bytes)
+{
+    buf[0] = 0;
+    if (v.type == TRI_WORD) {
+        snprintf(buf, bytes, "%s", v.u.word);
+    } else if (v.type != TRI_INACTIVE) {
+        tri_value_print(v, buf, bytes);
+    }
+}
+
 static int is_fact(const char *name)
 {
     for (int i = 0; tri_fact_names[i]; i++) {
@@ -126,9 +136,7 @@ static tri_status value_of(const char *name, const tri_study *study,
     }
     if (facts) {
         TRI_TRY(tri_space_lookup(study->space, config, name, &v));
-        if (v.type != TRI_INACTIVE) {
-            tri_value_print(v, buf, bytes);
-        }
+        tri_value_plain(v, buf, bytes);
     }
     return TRI_OK;
 }

@@ -26,6 +26,10 @@ extern const char *const tri_fact_names[];
 int tri_fact_print(const tri_facts *facts, const char *name, char *buf,
                    size_t bytes);
 
+/* The text of a parameter's value: words as they are, without quotes; nothing
+ * for an inactive one. */
+void tri_value_plain(tri_value v, char *buf, size_t bytes);
+
 /* Expand `text` for a configuration.  [out] malloc'd, owned.  An inactive
  * parameter is the empty text.  TRI_EINVAL: an unknown placeholder or an open
  * brace; TRI_ENOMEM. */

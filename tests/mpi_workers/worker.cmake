@@ -1,7 +1,8 @@
 # Pieces of a worker that need no MPI.
-foreach(name metrics child measure)
+foreach(name metrics child measure process_text)
     tri_add_test(worker_${name} SOURCES ${name}.c LINK tri_worker)
 endforeach()
 # Forming, thousands of times.
 tri_add_test(worker_groups SOURCES groups.c NPROCS 5 LINK tri_worker)
 tri_add_test(worker_channel SOURCES channel.c NPROCS 2 LINK tri_worker)
+tri_add_fuzzer(worker_fuzz_metrics SOURCES fuzz_metrics.c LINK tri_worker)
