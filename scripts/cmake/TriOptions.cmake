@@ -19,8 +19,10 @@ if(TRI_POISON)
     target_compile_definitions(tri_options INTERFACE TRI_POISON=1)
 endif()
 if(TRI_SANITIZE)
+    # Instrumented code confuses the compiler about what is initialised.
     target_compile_options(tri_options INTERFACE
             -fsanitize=${TRI_SANITIZE} -fno-omit-frame-pointer
+            $<$<C_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>
             -fno-sanitize-recover=undefined)
     target_link_options(tri_options INTERFACE -fsanitize=${TRI_SANITIZE})
 endif()

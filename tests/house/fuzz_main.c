@@ -73,6 +73,7 @@ static void watch_for_death(void)
 
     if (__sanitizer_set_death_callback) {
         __sanitizer_set_death_callback(say_where);
+        signal(SIGABRT, on_signal); /* the one that sanitizers leave alone */
         return;
     }
     for (size_t i = 0; i < sizeof fatal / sizeof fatal[0]; i++) {

@@ -21,7 +21,7 @@ for script in "${scripts[@]}"; do
     }
 done
 if command -v shellcheck >/dev/null; then
-    shellcheck "${scripts[@]}" || status=1
+    shellcheck -S warning "${scripts[@]}" || status=1
 else
     echo "shellcheck is not installed"
     [ $status -ne 0 ] || exit 77
