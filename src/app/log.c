@@ -60,6 +60,11 @@ void tri_app_log_setup(int quiet, int verbose, int rank)
     tri_log_setup(to_stderr, NULL, level_of(quiet, verbose), rank);
 }
 
+static int whole_number(const char *text)
+{
+    return text ? (int)strtol(text, NULL, 10) : 0;
+}
+
 int tri_app_launch_rank(void)
 {
     static const char *const names[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK",
@@ -69,12 +74,9 @@ int tri_app_launch_rank(void)
         const char *text = getenv(names[i]);
 
         if (text && *text) {
-            return atoi(text);
+            return whole_number(text);
         }
     }
     /* srun without a PMI: its ranks know their number by Slurm alone */
-    if (getenv("SLURM_STEP_ID") && getenv("SLURM_PROCID")) {
-        return atoi(getenv("SLURM_PROCID"));
-    }
-    return 0;
+    return getenv("SLURM_STEP_ID") ? whole_number(getenv("SLURM_PROCID")) : 0;
 }

@@ -78,7 +78,7 @@ static int env_int(const char *name)
 {
     const char *text = getenv(name);
 
-    return text ? atoi(text) : 0;
+    return text ? (int)strtol(text, NULL, 10) : 0;
 }
 
 tri_status tri_app_mpi_one_world(int size)

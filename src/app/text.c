@@ -197,7 +197,7 @@ static size_t column_width(const tri_app_table *t, int column)
 
 void tri_app_table_print(const tri_app_table *t, FILE *out)
 {
-    int width[sizeof t->spec];
+    int width[sizeof t->spec] = {0};
 
     for (int c = 0; c < t->n_columns; c++) {
         width[c] = (int)column_width(t, c);
