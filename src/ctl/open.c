@@ -45,7 +45,7 @@ static tri_status read_attachment(void *ctx, const char *path, char **data,
     return TRI_FAIL(TRI_EIO, "%s was not attached to the study", path);
 }
 
-static tri_status refuse_empty(const tri_study *study)
+static void describe_empty(const tri_study *study)
 {
     const tri_space *space = study->space;
     int tightest = -1;
@@ -57,26 +57,26 @@ static tri_status refuse_empty(const tri_study *study)
         }
     }
     if (tightest < 0) {
-        return TRI_FAIL(TRI_EEMPTY, "no configuration is valid");
+        TRI_FAIL(TRI_EEMPTY, "no configuration is valid");
+    } else {
+        TRI_FAIL(TRI_EEMPTY,
+                 "no configuration is valid; the tightest rule is: %s",
+                 tri_space_rule(space, tightest));
     }
-    return TRI_FAIL(TRI_EEMPTY,
-                    "no configuration is valid; the tightest rule is: %s",
-                    tri_space_rule(space, tightest));
 }
 
 static tri_status parse(const given *g, const tri_blob *text, const char *path,
                         tri_study **out)
 {
-    tri_study *study;
+    tri_study *study = NULL;
     given copy = *g;
 
     TRI_TRY(tri_study_parse(text->data, text->bytes, path ? path : "",
                             read_attachment, &copy, &study));
     if (tri_space_count(study->space) == 0) {
-        tri_status st = refuse_empty(study);
-
+        describe_empty(study);
         tri_study_destroy(study);
-        return st;
+        return TRI_EEMPTY;
     }
     *out = study;
     return TRI_OK;
@@ -135,7 +135,7 @@ static void begin_opening(tri_ctl *ctl, const tri_ev_open *ev)
 static tri_status read_study(tri_ctl *ctl, const tri_ev_open *ev)
 {
     given g = {ev->attachments, ev->n_attachments};
-    tri_study *study;
+    tri_study *study = NULL;
     tri_sched *sched = NULL;
     tri_config *config;
     tri_status st;
@@ -302,7 +302,7 @@ static tri_status replace_study(tri_ctl *ctl, tri_study *study)
 tri_status tri_ctl_feed_edited(tri_ctl *ctl, const tri_ev_edited *ev)
 {
     given g = {ctl->attachments, ctl->n_attachments};
-    tri_study *study;
+    tri_study *study = NULL;
     tri_status st;
     int changed = 0;
 
