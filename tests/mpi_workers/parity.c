@@ -318,7 +318,7 @@ static int run_ranks(int ranks, int stride)
 static void every_layout_is_serial(void **state)
 {
     static const int ranks[] = {1, 2, 3, 4, 6, 8};
-    int stride = sizeof(tri_real) == 8 ? 1 : 4;
+    int stride = sizeof(tri_real) == 8 ? 1 : 8;
     size_t i;
     int bad = 0;
 
