@@ -429,8 +429,17 @@ static tri_status check_if(checker *c, tri_node *n)
     assume(c, c->expr, n->a, 0);
     st = check(c, n->c);
     c->n_facts = mark;
+    TRI_TRY(st);
     n->types = c->expr->nodes[n->b].types | c->expr->nodes[n->c].types;
-    return st;
+    if (c->expr->nodes[n->b].types == TRI_BIT(TRI_BOOL) &&
+        !(c->expr->nodes[n->c].types & TRI_BIT(TRI_BOOL))) {
+        return fail(c, n->c, "a condition, as in the other branch");
+    }
+    if (c->expr->nodes[n->c].types == TRI_BIT(TRI_BOOL) &&
+        !(c->expr->nodes[n->b].types & TRI_BIT(TRI_BOOL))) {
+        return fail(c, n->b, "a condition, as in the other branch");
+    }
+    return TRI_OK;
 }
 
 static tri_status check_in(checker *c, tri_node *n)
@@ -527,6 +536,9 @@ tri_status tri_expr_check(tri_expr *expr, const tri_var *vars, tri_type want)
     checker c = {expr, vars, {{NULL, 0, 0}}, 0, 0};
     unsigned types;
 
+    expr->wanted = want == TRI_BOOL  ? TRI_BIT(TRI_BOOL)
+                   : want == TRI_INT ? TRI_BIT(TRI_INT)
+                                     : TRI_BITS_NUM;
     switch (want) {
     case TRI_BOOL:
         return need(&c, expr->root, TRI_BIT(TRI_BOOL), "a condition");

@@ -386,6 +386,9 @@ tri_status tri_expr_eval(const tri_expr *expr, const tri_value *values,
 {
     tri_value v = eval(expr, values, expr->root);
 
+    if (v.type != TRI_VALUE_ERROR && !(TRI_BIT(v.type) & expr->wanted)) {
+        v = of_error(TRI_ETYPE); /* a mixed choice gave the wrong one */
+    }
     if (v.type == TRI_VALUE_ERROR) {
         return tri_value_fail(v, expr->text);
     }

@@ -64,6 +64,7 @@ struct tri_expr {
     int root;
     int n_vars;
     unsigned char *used; /* by variable */
+    unsigned wanted;     /* types that its value may have */
 };
 
 /* Read the text to a tree, without types.  As tri_expr_parse otherwise. */

@@ -514,6 +514,7 @@ static tri_status new_expr(const char *text, int n_vars, tri_expr **out)
         return TRI_FAIL(TRI_ENOMEM, "no memory for an expression");
     }
     e->n_vars = n_vars;
+    e->wanted = ~0u; /* until it is checked */
     e->text = tri_arena_text(&e->arena, text, strlen(text));
     e->used = tri_arena_alloc(&e->arena, (size_t)n_vars + 1);
     if (!e->text || !e->used) {

@@ -299,6 +299,16 @@ static void run_program(solver *s, int level)
     }
 }
 
+/* A value of the wrong type is an error too. */
+static tri_value as_error(tri_value v)
+{
+    if (v.type != TRI_VALUE_ERROR) {
+        v.type = TRI_VALUE_ERROR;
+        v.u.i = TRI_ETYPE;
+    }
+    return v;
+}
+
 /* Judge the goals whose last variable is this level's: 0 if one is false.  One
  * that fails to evaluate is kept in s->failing, until it is known whether the
  * others allow the point. */
@@ -320,7 +330,7 @@ static int closed_goals(solver *s, int level)
         }
         if (s->failing < 0) {
             s->failing = i;
-            s->error = v;
+            s->error = as_error(v);
         }
     }
     return 1;
@@ -339,8 +349,8 @@ static tri_status reach_end(solver *s, int32_t *out)
         return tri_dd_end(s->dd, 0, out);
     }
     v = s->forest.value[s->objective];
-    if (v.type == TRI_VALUE_ERROR) {
-        return tri_value_fail(v, s->in->objective->text);
+    if (v.type != TRI_INT) {
+        return tri_value_fail(as_error(v), s->in->objective->text);
     }
     return tri_dd_end(s->dd, v.u.i, out);
 }
