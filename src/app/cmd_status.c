@@ -50,6 +50,7 @@ static const struct argp argp = {
 typedef struct standing {
     tri_ctl *ctl;
     tri_progress progress;
+    int64_t ended[TRI_RUN_STOPPED + 1]; /* runs, finals included, by status */
     int epoch, live;
     double age_s;
 } standing;
@@ -73,6 +74,18 @@ static const char *state_of(const standing *s)
     }
 }
 
+static void count_runs(standing *s)
+{
+    for (int64_t i = 0; i < tri_ctl_n_runs(s->ctl); i++) {
+        tri_run_view v;
+
+        tri_ctl_run(s->ctl, i, &v);
+        if (v.state == TRI_RUN_ENDED) {
+            s->ended[v.status]++;
+        }
+    }
+}
+
 static tri_status look(const char *path, standing *out)
 {
     tri_history *history = NULL;
@@ -90,6 +103,7 @@ static tri_status look(const char *path, standing *out)
     }
     if (st == TRI_OK) {
         tri_ctl_progress(out->ctl, &out->progress);
+        count_runs(out);
     }
     return st;
 }
@@ -154,7 +168,9 @@ static void print_json(const standing *s)
     json_object_set_new(o, "time_s", tri_app_json_real(p->time_s));
     json_object_set_new(o, "trials", json_integer(p->trials));
     json_object_set_new(o, "runs", json_integer(p->runs));
-    json_object_set_new(o, "finished", json_integer(p->finished));
+    json_object_set_new(o, "finished",
+                        json_integer(s->ended[TRI_RUN_FINISHED]));
+    json_object_set_new(o, "running", json_integer(p->running));
     json_object_set_new(o, "failed", json_integer(p->failed));
     json_object_set_new(o, "parked", json_integer(p->parked));
     json_object_set_new(o, "best", best_json(s));
@@ -229,8 +245,10 @@ static void print_text(const standing *s)
            tri_app_duration(s->age_s, age, sizeof age));
     printf("trials    %" PRId64 ", %" PRId64 " failed, %" PRId64 " parked\n",
            p->trials, p->failed, p->parked);
-    printf("runs      %" PRId64 ", %" PRId64 " finished, %" PRId64 " running\n",
-           p->runs, p->finished, p->running);
+    printf("runs      %" PRId64 ": %" PRId64 " finished, %" PRId64
+           " failed, %" PRId64 " lost, %" PRId64 " running\n",
+           p->runs, s->ended[TRI_RUN_FINISHED], s->ended[TRI_RUN_FAILED],
+           s->ended[TRI_RUN_LOST] + s->ended[TRI_RUN_INTERRUPTED], p->running);
     printf("ranks     %d busy of %d, %d struck\n", p->ranks_busy,
            p->ranks_total, p->ranks_struck);
     print_best(s);
