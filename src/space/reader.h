@@ -71,5 +71,6 @@ tri_status tri_study_read_space(tri_reader *r);
 tri_status tri_study_read_table(tri_reader *r);
 tri_status tri_study_finish_table(tri_reader *r);
 tri_status tri_study_read_conditions(tri_reader *r);
+tri_status tri_study_read_run(tri_reader *r);
 
 #endif

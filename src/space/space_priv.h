@@ -101,6 +101,8 @@ tri_status tri_space_eval(const tri_space *s, const tri_expr *expr,
 void tri_space_blame(int line, int column);
 /* Solve components, count, find the range of ranks. */
 tri_status tri_space_solve(tri_space *s, const tri_value *rows, int64_t n_rows);
+/* Solve the rows of a table instead. */
+tri_status tri_space_solve_rows(tri_space *s, const tri_value *rows, int64_t n);
 /* The smallest and largest value that `expr` could have by intervals. */
 tri_abstract tri_space_enclose(const tri_space *s, const tri_expr *expr,
                                int at);
