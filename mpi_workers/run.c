@@ -170,7 +170,7 @@ static decision decide(tri_run *r)
         return d;
     }
     d.goes_on = v->verdict == TRI_VERDICT_CONTINUE;
-    d.save = v->save;
+    d.save = v->save || (v->drain && r->a->save);
     d.drain = v->drain;
     d.next_run = v->next_run;
     d.next_rung = v->next_rung;

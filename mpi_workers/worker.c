@@ -21,6 +21,8 @@
 /* Communicators kept at a time; MPI has some thousands. */
 #define MOST_GROUPS 64
 
+double tri_worker_lease_s = 60;
+
 static volatile sig_atomic_t n_drain, n_end;
 
 void tri_worker_note_signal(int signo)
@@ -112,9 +114,9 @@ int tri_worker_receive(tri_worker *w, tri_message *out)
         }
         return 1;
     }
-    if (tri_now() - w->heard_s > TRI_LEASE_S) {
+    if (tri_now() - w->heard_s > tri_worker_lease_s) {
         TRI_LOG(TRI_LOG_ERROR, "rank 0 was silent for %.0f s: leaving",
-                TRI_LEASE_S);
+                tri_worker_lease_s);
         die(w);
     }
     return 0;

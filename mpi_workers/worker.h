@@ -10,9 +10,10 @@
 #include "mpi_workers/world.h"
 #include "trireme/study.h"
 
-/* A worker that hears nothing from rank 0 for so long ends itself. */
-#define TRI_LEASE_S 60.0
-#define TRI_BEAT_S  1.0
+/* A worker that hears nothing from rank 0 for so long ends itself: 60 s, less
+ * in tests. */
+extern double tri_worker_lease_s;
+#define TRI_BEAT_S 1.0
 
 typedef struct tri_worker {
     tri_world world;

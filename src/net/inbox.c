@@ -202,7 +202,7 @@ static tri_status on_run(tri_driver *d, const tri_message *m, int from)
         return TRI_OK;
     }
     if (event.kind == TRI_EV_FAILED) {
-        TRI_LOG(TRI_LOG_INFO, "run %lld failed: %s: %s", (long long)run,
+        TRI_LOG(TRI_LOG_DEBUG, "run %lld failed: %s: %s", (long long)run,
                 tri_reason_name((tri_reason)event.u.outcome.reason),
                 event.u.outcome.sentence);
     }

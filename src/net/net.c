@@ -83,10 +83,23 @@ static tri_status close_record(tri_driver *d)
 /* The search broke on the program or the system, not on the study. */
 static void break_off(tri_driver *d)
 {
-    d->status = 4;
-    d->resumable = 1;
-    snprintf(d->why, sizeof d->why, "%.250s", tri_error_last()->sentence);
-    TRI_LOG_JOB(TRI_LOG_ERROR, "%s", d->why);
+    const char *sentence = tri_error_last()->sentence;
+
+    TRI_LOG_JOB(TRI_LOG_ERROR, "%s", sentence);
+    if (d->status != 4) { /* the first cause is the one to name */
+        d->status = 4;
+        d->resumable = 1;
+        snprintf(d->why, sizeof d->why, "%.250s", sentence);
+    }
+}
+
+/* Rank 0's end makes the launcher kill the others: they need a moment to end
+ * their children first. */
+static void linger(const tri_driver *d)
+{
+    if (d->end_by_s > 0) {
+        tri_sleep(d->end_by_s - tri_now());
+    }
 }
 
 static void search(tri_driver *d)
@@ -106,6 +119,7 @@ static void search(tri_driver *d)
     if (close_record(d) != TRI_OK) {
         break_off(d);
     }
+    linger(d);
 }
 
 static void fill_end(const tri_driver *d, int unsent, tri_net_end *out)

@@ -357,9 +357,13 @@ static tri_status announce(tri_driver *d, const facts *f)
 
 /* ---- start-up lines ----------------------------------------------------- */
 
-static void print_gib(uint64_t bytes, char *buf, size_t n)
+static void print_memory(uint64_t bytes, char *buf, size_t n)
 {
-    snprintf(buf, n, "%.1f GiB", (double)bytes / (double)(1 << 30));
+    if (bytes < 1u << 30) {
+        snprintf(buf, n, "%.0f MiB", (double)bytes / (double)(1 << 20));
+    } else {
+        snprintf(buf, n, "%.1f GiB", (double)bytes / (double)(1 << 30));
+    }
 }
 
 static void say_deadline(const tri_driver *d)
@@ -390,7 +394,7 @@ static void say_start(const tri_driver *d, const facts *f)
     for (int i = 1; i < w->size; i++) {
         n_over += is_oversubscribed(w, i);
     }
-    print_gib(quota, memory, sizeof memory);
+    print_memory(quota, memory, sizeof memory);
     tri_ctl_progress(d->ctl, &p);
     TRI_LOG_JOB(TRI_LOG_INFO,
                 "%d ranks train on %s: %d ranks a host, %d cores a host, %d a "
