@@ -8,6 +8,11 @@
  * digest of the commands, carry the commands out.  When nothing arrives, feed
  * a clock event once tri_ctl_next_deadline has passed.
  *
+ * Nothing is scheduled before the first event of an opening that is neither
+ * open, edited nor pool: a driver tells the whole pool, then feeds a clock.
+ * Where ranks die, it feeds their `pool` events before the `lost` of their
+ * run, so that nothing new is put on them.
+ *
  * One thread.  Views are borrowed until the next feed.
  */
 #ifndef TRIREME_CTL_H
@@ -32,7 +37,8 @@ TRI_API void tri_ctl_destroy(tri_ctl *ctl);
  * and no commands.  Errors leave the state unchanged: the study's text cannot
  * be read (open), a frozen key differs (edited; the sentence names it),
  * TRI_EEMPTY (no valid configuration), TRI_EINVAL (time runs backwards, a
- * first event that is not open).
+ * first event that is not open, another seed than the first opening's).  After
+ * TRI_ENOMEM the controller is of no further use but to be destroyed.
  */
 TRI_API tri_status tri_ctl_feed(tri_ctl *ctl, const tri_event *event,
                                 tri_commands *out);
@@ -149,8 +155,8 @@ typedef struct tri_progress {
     int64_t best_trial; /* -1: none */
     double best, best_lo, best_hi;
     int ranks_total, ranks_busy, ranks_struck;
-    int64_t failures[TRI_REASON_COUNT];
-    int end_status; /* once ENDED */
+    int64_t failures[TRI_REASON_COUNT]; /* runs failed and lost */
+    int end_status;                     /* once ENDED */
     const char *end_why;
     int ended_resumable;
     int finals_done, finals_total; /* runs */

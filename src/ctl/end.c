@@ -51,6 +51,10 @@ tri_status tri_ctl_end_done(tri_ctl *ctl)
                     : say(ctl, "done: %lld trials, %lld runs",
                           (long long)ctl->n_trials, (long long)ctl->n_runs);
 
+    /* nothing will go on from them; a raised budget starts afresh */
+    for (int64_t i = 0; i < ctl->n_trials; i++) {
+        TRI_TRY(tri_ctl_drop_checkpoint(ctl, i));
+    }
     return tri_ctl_end(ctl, 0, 0, why);
 }
 

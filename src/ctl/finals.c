@@ -126,6 +126,7 @@ static void plan(tri_ctl *ctl)
     tri_finals *f = &ctl->finals;
     double left = tri_ctl_finals_end(ctl) - ctl->now;
     double each = 0;
+    int fit;
 
     for (int i = 0; i < f->n; i++) {
         each += predicted(ctl, i);
@@ -133,8 +134,9 @@ static void plan(tri_ctl *ctl)
     if (!(each > 0) || !(left < each * (f->repeats - f->repeat))) {
         return;
     }
-    f->repeats = f->repeat + (left > 0 ? (int)(left / each) : 0);
-    f->repeats = f->repeats < REPEATS_LEAST ? REPEATS_LEAST : f->repeats;
+    fit = f->repeat + (left > 0 ? (int)(left / each) : 0);
+    fit = fit < REPEATS_LEAST ? REPEATS_LEAST : fit;
+    f->repeats = fit < f->repeats ? fit : f->repeats;
 }
 
 static void next_repeat(tri_ctl *ctl)

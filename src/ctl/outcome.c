@@ -80,7 +80,7 @@ static tri_status note_durations(tri_ctl *ctl, const tri_live *live)
 /* ---- checkpoints -----------------------------------------------------------
  */
 
-static tri_status drop_checkpoint(tri_ctl *ctl, int64_t trial)
+tri_status tri_ctl_drop_checkpoint(tri_ctl *ctl, int64_t trial)
 {
     tri_trial_row *t = &ctl->trials[trial];
     tri_command c = {
@@ -110,7 +110,7 @@ static tri_status take_checkpoint(tri_ctl *ctl, const tri_run_row *r,
     if (!name) {
         return TRI_FAIL(TRI_ENOMEM, "no memory for a checkpoint's name");
     }
-    TRI_TRY(drop_checkpoint(ctl, r->v.trial));
+    TRI_TRY(tri_ctl_drop_checkpoint(ctl, r->v.trial));
     t->checkpoint = name;
     t->checkpoint_step = ev->checkpoint_step;
     t->checkpoint_rung = (int16_t)r->v.rung;
@@ -142,7 +142,7 @@ tri_status tri_ctl_give_up(tri_ctl *ctl, int64_t trial, tri_reason reason)
         TRI_TRY(tri_sched_drop(ctl->sched, trial, t->rung));
     }
     t->reason = (uint8_t)reason;
-    TRI_TRY(drop_checkpoint(ctl, trial));
+    TRI_TRY(tri_ctl_drop_checkpoint(ctl, trial));
     TRI_TRY(tri_ctl_set_place(ctl, trial, TRI_PLACE_FAILED));
     if (ctl->best == trial) {
         tri_ctl_find_best(ctl);
@@ -276,7 +276,7 @@ static tri_status record_result(tri_ctl *ctl, const tri_run_row *r,
     ctl->n_finished++;
     update_best(ctl, r->v.trial);
     if (last) {
-        TRI_TRY(drop_checkpoint(ctl, r->v.trial));
+        TRI_TRY(tri_ctl_drop_checkpoint(ctl, r->v.trial));
     }
     TRI_TRY(tri_ctl_touch_trial(ctl, r->v.trial));
     return tri_ctl_set_place(ctl, r->v.trial,
@@ -376,7 +376,6 @@ static void note_loss(tri_ctl *ctl, const tri_run_row *r, int32_t rank,
 
         if (!lost || lost->host == r->hosts[i]) {
             h->lost_s = ctl->now;
-            h->lost_run = r->v.run;
             h->lost_trial = r->v.trial;
             h->charged = charged != 0;
             charged = 0; /* taken back once at most */

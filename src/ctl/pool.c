@@ -47,7 +47,6 @@ static tri_status host_number(tri_ctl *ctl, const char *name, int32_t *out)
     ctl->hosts = grown;
     grown[ctl->n_hosts] = (tri_host){.name = tri_keep_text(&ctl->keep, name),
                                      .lost_s = -INFINITY,
-                                     .lost_run = -1,
                                      .lost_trial = -1};
     if (!grown[ctl->n_hosts].name) {
         return TRI_FAIL(TRI_ENOMEM, "no memory for a host");

@@ -78,7 +78,7 @@ typedef struct tri_live {
 typedef struct tri_host {
     const char *name;
     double lost_s; /* when a group of it was last lost */
-    int64_t lost_run, lost_trial;
+    int64_t lost_trial;
     uint8_t charged; /* that loss raised the trial's suspicion */
 } tri_host;
 
@@ -302,6 +302,7 @@ tri_status tri_ctl_fail_run(tri_ctl *ctl, tri_live *live, tri_reason reason,
                             int release);
 /* The trial is tried no more. */
 tri_status tri_ctl_give_up(tri_ctl *ctl, int64_t trial, tri_reason reason);
+tri_status tri_ctl_drop_checkpoint(tri_ctl *ctl, int64_t trial);
 /* The run ended without blame; its trial waits again. */
 tri_status tri_ctl_interrupt_run(tri_ctl *ctl, tri_live *live,
                                  tri_run_status status, tri_reason reason);

@@ -152,14 +152,23 @@ static void move_on(world *w, dice *d, int64_t run)
     }
 }
 
+/* Some openings have a limit of time, some a deadline. */
+static void set_times(world *w, dice *d)
+{
+    w->max_time_s =
+            chance(d, 200) ? 1 + (double)tri_rng_below(&d->rng, 40) : NAN;
+    w->deadline_s = chance(d, 200)
+                            ? w->now + 1 + (double)tri_rng_below(&d->rng, 60)
+                            : NAN;
+}
+
 static void reopen(world *w, dice *d)
 {
     int n = 1 + (int)tri_rng_below(&d->rng, 8);
 
     w->now += 1;
-    world_open(w);
-    world_pool(w, n, 4);
-    world_clock(w, 0);
+    set_times(w, d);
+    world_begin(w, n, 4);
 }
 
 static void disturb(world *w, dice *d)
@@ -265,6 +274,7 @@ static void one_story(uint64_t seed, int trouble_per_mille)
 
     world_init(&w, studies[seed % N_STUDIES]);
     w.seed = seed;
+    set_times(&w, &d);
     world_begin(&w, 1 + (int)tri_rng_below(&d.rng, 8), 4);
     while (step(&w, &d)) {
         assert_true(++steps < STEPS_MOST);
