@@ -21,7 +21,10 @@ void scratch_make(char dir[256])
 {
     const char *base = getenv("TMPDIR");
 
-    snprintf(dir, 256, "%s/tri-store-XXXXXX", base && *base ? base : "/tmp");
+    if (!base || !*base) {
+        base = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp";
+    }
+    snprintf(dir, 256, "%s/tri-store-XXXXXX", base);
     check(mkdtemp(dir) != NULL, "mkdtemp");
 }
 
@@ -75,6 +78,20 @@ void scratch_copy(const char *from, const char *to)
             snprintf(a, sizeof a, "%s/%s", from, entry->d_name);
             snprintf(b, sizeof b, "%s/%s", to, entry->d_name);
             copy_file(a, b);
+        }
+    }
+    closedir(d);
+}
+
+void scratch_list(const char *dir)
+{
+    struct dirent *entry;
+    DIR *d = opendir(dir);
+
+    check(d != NULL, "opendir");
+    while ((entry = readdir(d))) {
+        if (entry->d_name[0] != '.') {
+            printf("  %s\n", entry->d_name);
         }
     }
     closedir(d);

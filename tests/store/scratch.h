@@ -8,7 +8,8 @@
 #include "trireme/event.h"
 #include "trireme/wire.h"
 
-/* Make an empty folder under the system's place for temporary files. */
+/* Make an empty folder under $TMPDIR, else in memory where that is possible
+ * (syncs cost nothing there), else under /tmp. */
 void scratch_make(char dir[256]);
 /* Remove it with everything in it. */
 void scratch_remove(const char *dir);
@@ -16,6 +17,8 @@ void scratch_remove(const char *dir);
 void scratch_empty(const char *dir);
 /* Copy all files of one folder into another, which is emptied before. */
 void scratch_copy(const char *from, const char *to);
+/* Print the names of all files in it. */
+void scratch_list(const char *dir);
 /* Number of files in it whose name contains `part`. */
 int scratch_count(const char *dir, const char *part);
 

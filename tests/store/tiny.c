@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #define QUEUE 4096
 
@@ -201,6 +202,11 @@ static tri_status feed(world *w, tri_event *event)
     int i;
 
     w->now += 0.01;
+    if (w->set->pause_ms > 0) {
+        struct timespec t = {0, w->set->pause_ms * 1000000L};
+
+        nanosleep(&t, NULL);
+    }
     event->time_s = w->now;
     must(tri_ctl_feed(w->ctl, event, &commands) == TRI_OK, "feed");
     TRI_TRY(tri_record_event(w->record, event, &commands, w->ctl));

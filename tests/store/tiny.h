@@ -17,6 +17,7 @@ typedef struct tiny_settings {
     int64_t crash_after; /* events of this opening, then return; -1: never */
     int64_t *returned;   /* counts events whose recording returned; or NULL */
     int sync_every;      /* events between syncs */
+    int pause_ms;        /* between events */
     int hurry;           /* at the end */
 } tiny_settings;
 

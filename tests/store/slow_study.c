@@ -1,0 +1,25 @@
+/*
+ * Writes a study slowly, for readers that follow it: slow_study FILE.h5
+ */
+#include "tests/store/tiny.h"
+
+#include <stdio.h>
+
+int main(int argc, char **argv)
+{
+    tiny_settings settings;
+    tiny_result result;
+
+    if (argc != 2) {
+        fprintf(stderr, "usage: slow_study FILE.h5\n");
+        return 1;
+    }
+    tiny_defaults(&settings, argv[1]);
+    settings.pause_ms = 20;
+    result = tiny_drive(&settings);
+    if (result.status != TRI_OK) {
+        fprintf(stderr, "slow_study: %s\n", tri_error_last()->sentence);
+        return 1;
+    }
+    return result.end_status;
+}
