@@ -97,6 +97,11 @@ void tri_measure_add(tri_measure *m, const tri_observation *o)
     m->seen++;
 }
 
+void tri_measure_note_own(tri_measure *m, double own)
+{
+    m->own = own;
+}
+
 int64_t tri_measure_steps(const tri_measure *m)
 {
     return m->measured;

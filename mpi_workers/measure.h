@@ -40,6 +40,8 @@ void tri_measure_destroy(tri_measure *m);
 /* Start again: the steps come from a fresh start. */
 void tri_measure_reset(tri_measure *m);
 void tri_measure_add(tri_measure *m, const tri_observation *o);
+/* The trial's own metric, given without a step. */
+void tri_measure_note_own(tri_measure *m, double own);
 
 /* After the warm-up by rule: exact sums. */
 int64_t tri_measure_steps(const tri_measure *m);

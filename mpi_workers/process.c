@@ -11,6 +11,7 @@
 #include "mpi_workers/child.h"
 #include "mpi_workers/group.h"
 #include "mpi_workers/metrics.h"
+#include "mpi_workers/news.h"
 #include "mpi_workers/p2p.h"
 #include "mpi_workers/pause.h"
 #include "mpi_workers/process_env.h"
@@ -32,25 +33,16 @@
 
 extern char **environ;
 
-/* Lines heard since the last step call. */
-typedef struct heard {
-    int64_t steps; /* 0: none */
-    int64_t lines;
-    int64_t with_loss, bad_loss;
-    double tokens, samples, loss, own;
-} heard;
-
 struct tri_trial {
     tri_trial_setup setup;
     tri_facts facts;
-    tri_rendezvous at;
+    tri_rendezvous place;
     char study_dir[PATH_MAX];
     tri_child *child;
     tri_metrics *metrics;
-    heard news;
-    int64_t last_step;
-    double last_s; /* when it was heard */
-    double rss_s;  /* when the resident size is next read */
+    tri_news news;
+    int64_t last_step; /* told to the group */
+    double rss_s;      /* when the resident size is next read */
     uint64_t bytes, rss;
     int measured;       /* the group has seen a step */
     tri_status pending; /* of a restart */
@@ -130,10 +122,8 @@ static tri_status start(tri_trial *t)
         own = t->setup.study->objective.name;
     }
     TRI_TRY(tri_metrics_create(own, &t->metrics));
-    memset(&t->news, 0, sizeof t->news);
-    t->news.own = NAN;
+    tri_news_init(&t->news, tri_now());
     t->last_step = 0;
-    t->last_s = tri_now();
     t->measured = 0;
     t->reason = TRI_REASON_NONE;
     return spawn(t);
@@ -169,10 +159,10 @@ static void fill_facts(tri_trial *t)
     const tri_trial_setup *s = &t->setup;
 
     find_study_dir(t);
-    t->facts = (tri_facts){.rank = t->at.rank,
-                           .world_size = t->at.size,
-                           .local_rank = t->at.local_rank,
-                           .local_world_size = t->at.local_size,
+    t->facts = (tri_facts){.rank = t->place.rank,
+                           .world_size = t->place.size,
+                           .local_rank = t->place.local_rank,
+                           .local_world_size = t->place.local_size,
                            .run = s->run,
                            .trial = s->trial,
                            .rung = s->rung,
@@ -181,8 +171,8 @@ static void fill_facts(tri_trial *t)
                            .resource = s->target_step > 0 ? s->target_step
                                                           : s->resource,
                            .seed = s->study->seed,
-                           .master_addr = t->at.address,
-                           .master_port = t->at.port,
+                           .master_addr = t->place.address,
+                           .master_port = t->place.port,
                            .study_dir = t->study_dir};
 }
 
@@ -203,7 +193,7 @@ static tri_status process_open(const tri_trial_setup *setup, tri_trial **out)
     if (t) {
         t->setup = *setup;
         st = tri_rendezvous_meet(setup->comm, (uint64_t)setup->run, PATIENCE_S,
-                                 &t->at);
+                                 &t->place);
     } else {
         st = TRI_FAIL(TRI_ENOMEM, "no memory for a trial");
     }
@@ -233,7 +223,7 @@ static void process_retarget(tri_trial *t, int64_t run, int64_t resource,
     t->setup.resource = resource;
     t->setup.target_step = target_step;
     t->pending = tri_rendezvous_meet(t->setup.comm, (uint64_t)run, PATIENCE_S,
-                                     &t->at);
+                                     &t->place);
     if (t->pending == TRI_OK) {
         fill_facts(t);
         t->pending = start(t);
@@ -245,30 +235,12 @@ static void process_retarget(tri_trial *t, int64_t run, int64_t resource,
 static void on_line(void *ctx, const tri_metric_line *line)
 {
     tri_trial *t = ctx;
-    heard *h = &t->news;
-    int counts = line->step >= 0 || line->has_loss || !isnan(line->tokens) ||
-                 !isnan(line->samples);
-    int64_t step = line->step >= 0 ? line->step : t->last_step + counts;
 
-    if (line->bytes > 0 && line->bytes < 9e15) {
-        t->bytes = (uint64_t)line->bytes > t->bytes ? (uint64_t)line->bytes
-                                                    : t->bytes;
+    if (line->bytes > 0 && line->bytes < 9e15 &&
+        (uint64_t)line->bytes > t->bytes) {
+        t->bytes = (uint64_t)line->bytes;
     }
-    if (!isnan(line->own)) {
-        h->own = line->own;
-    }
-    if (line->has_loss) {
-        h->loss += line->loss;
-        h->with_loss++;
-        h->bad_loss += !isfinite(line->loss);
-    }
-    if (step > t->last_step) {
-        h->steps += step - t->last_step;
-        h->lines++;
-        h->tokens += line->tokens > 0 ? line->tokens : 0;
-        h->samples += line->samples > 0 ? line->samples : 0;
-        t->last_step = step;
-    }
+    tri_news_hear(&t->news, line);
 }
 
 static void on_output(void *ctx, const char *bytes, size_t n)
@@ -316,55 +288,65 @@ static void judge_end(tri_trial *t, int wait_status, tri_vote *vote)
     }
     last_line(tail, n, said, sizeof said);
     vote->status = TRI_FAIL(TRI_ETRIAL, "the process of rank %d %s%s%s",
-                            t->at.rank, what, said[0] ? ": " : "", said);
+                            t->place.rank, what, said[0] ? ": " : "", said);
     vote->reason = (int32_t)reason;
 }
 
+/* The next line that the group has not heard of, or a metric that came
+ * without a step. */
 static void put_news(tri_trial *t, tri_vote *vote)
 {
-    heard *h = &t->news;
-    double now = tri_now();
+    tri_news_line line;
 
-    if (h->bad_loss > 0 && vote->status == TRI_OK) {
-        vote->status = TRI_FAIL(TRI_ENAN,
-                                "the loss is not a number near "
-                                "step %lld",
-                                (long long)t->last_step);
-    }
-    if (h->steps > 0) {
+    if (tri_news_next(&t->news, t->last_step, &line)) {
+        vote->x[0] = (double)line.step;
+        vote->x[1] = (double)(line.step - t->last_step);
+        vote->x[2] = line.step_s;
+        vote->x[3] = line.tokens;
+        vote->x[4] = line.samples;
+        vote->x[5] = line.loss;
+        vote->x[6] = line.own;
         vote->has = 1;
+    } else if (!isnan(t->news.own)) {
         vote->x[0] = (double)t->last_step;
-        vote->x[1] = (double)h->steps;
-        vote->x[2] = (now - t->last_s) / (double)h->steps;
-        vote->x[3] = h->tokens / (double)h->lines;
-        vote->x[4] = h->samples / (double)h->lines;
-        vote->x[5] = h->with_loss ? h->loss / (double)h->with_loss : NAN;
-        vote->x[6] = h->own;
+        vote->x[6] = t->news.own;
+        vote->has = 1;
+        t->news.own = NAN;
     }
-    memset(h, 0, sizeof *h);
-    h->own = NAN;
 }
 
-static void hear(tri_trial *t, tri_vote *vote)
+static void hear_child(tri_trial *t, tri_vote *vote)
 {
     int wait_status = 0;
     double now;
 
+    tri_child_hear(t->child, t->news.n > 0 ? 0 : SLICE_S, on_output, t);
+    now = tri_now();
+    tri_news_time(&t->news, now);
+    if (now >= t->rss_s) {
+        t->rss = tri_child_rss(t->child);
+        t->rss_s = now + RSS_S;
+    }
+    if (t->news.is_bad) {
+        vote->status =
+                TRI_FAIL(TRI_ENAN, "the loss is not a number near step %lld",
+                         (long long)t->news.step);
+    }
+    if (tri_child_ended(t->child, &wait_status)) {
+        judge_end(t, wait_status, vote);
+    }
+    put_news(t, vote);
+    vote->all = tri_child_ended(t->child, &wait_status) &&
+                tri_news_is_empty(&t->news);
+}
+
+static void hear(tri_trial *t, tri_vote *vote)
+{
     if (t->pending != TRI_OK) {
         vote->status = (int32_t)t->pending;
         t->pending = TRI_OK;
     } else if (t->child) {
-        tri_child_hear(t->child, SLICE_S, on_output, t);
-        now = tri_now();
-        if (now >= t->rss_s) {
-            t->rss = tri_child_rss(t->child);
-            t->rss_s = now + RSS_S;
-        }
-        vote->all = tri_child_ended(t->child, &wait_status);
-        if (vote->all) {
-            judge_end(t, wait_status, vote);
-        }
-        put_news(t, vote);
+        hear_child(t, vote);
     }
     if (vote->status != TRI_OK) {
         memccpy(vote->sentence, tri_error_last()->sentence, 0,
@@ -383,16 +365,16 @@ static tri_status send_tail(tri_trial *t, int failing)
     } tail = {0};
     size_t n = 0;
 
-    if (t->at.rank != 0 && t->at.rank != failing) {
+    if (t->place.rank != 0 && t->place.rank != failing) {
         return TRI_OK;
     }
-    if (t->at.rank == failing && t->child) {
+    if (t->place.rank == failing && t->child) {
         const char *bytes = tri_child_stderr(t->child, &n);
 
         memcpy(tail.bytes, bytes, n);
         tail.n = n;
     }
-    if (failing != 0 && t->at.rank == failing) {
+    if (failing != 0 && t->place.rank == failing) {
         return tri_p2p_send(t->setup.comm, 0, TRI_TAG_WORD, &tail,
                             (int)sizeof tail, PATIENCE_S);
     }
@@ -424,14 +406,14 @@ static void fill_step(const tri_vote *vote, const tri_trial *t, tri_step *out)
     out->rss_bytes = vote->max[1];
     out->bytes = vote->max[0] ? vote->max[0] : vote->max[1];
     out->step = t->last_step;
-    if (vote->has) {
+    out->own = vote->has ? vote->x[6] : NAN;
+    if (vote->has && vote->x[1] > 0) {
         out->completed = 1;
         out->step = (int64_t)vote->x[0];
         out->step_s = vote->x[2];
         out->tokens = (int64_t)vote->x[3];
         out->samples = (int64_t)vote->x[4];
         out->loss = vote->x[5];
-        out->own = vote->x[6];
     }
 }
 
@@ -450,7 +432,6 @@ static tri_status process_step(tri_trial *t, int word, tri_step *out)
     if (vote.has) { /* whoever reports, all count alike */
         t->last_step = (int64_t)vote.x[0] > t->last_step ? (int64_t)vote.x[0]
                                                          : t->last_step;
-        t->last_s = tri_now();
     }
     if (vote.all && !t->measured) {
         t->reason = TRI_REASON_BAD_EXIT;

@@ -8,6 +8,7 @@
 #include "mpi_workers/run_internal.h"
 #include "trireme/log.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -101,6 +102,9 @@ static void note_step(tri_run *r, const tri_step *s)
     r->rss = s->rss_bytes > r->rss ? s->rss_bytes : r->rss;
     r->ended = s->ended;
     if (!s->completed) {
+        if (r->leads && !isnan(s->own)) {
+            tri_measure_note_own(r->measure, s->own);
+        }
         return;
     }
     if (r->leads) {

@@ -4,6 +4,7 @@
  */
 #include "mpi_workers/metrics.h"
 
+#include "mpi_workers/news.h"
 #include "tests/tri_cmocka.h"
 #include "trireme/rng.h"
 
@@ -160,6 +161,74 @@ static void binary_noise_does_no_harm(void **state)
     tri_metrics_destroy(m);
 }
 
+/* ---- news -------------------------------------------------------------- */
+
+static void hear(tri_news *n, int64_t step, double loss)
+{
+    tri_metric_line line = {.step = step,
+                            .has_loss = 1,
+                            .tokens = NAN,
+                            .samples = 8,
+                            .loss = loss,
+                            .own = NAN,
+                            .bytes = NAN};
+
+    tri_news_hear(n, &line);
+}
+
+static void lines_in_one_breath_share_the_time(void **state)
+{
+    static tri_news n;
+    tri_news_line line;
+
+    (void)state;
+    tri_news_init(&n, 100);
+    hear(&n, 1, 5);
+    tri_news_time(&n, 103);
+    hear(&n, 2, 4);
+    hear(&n, 4, 3); /* two steps */
+    hear(&n, 4, 9); /* said again: no new step */
+    tri_news_time(&n, 109);
+    assert_true(tri_news_next(&n, 0, &line));
+    assert_true(line.step == 1 && line.steps == 1 && line.step_s == 3);
+    assert_true(tri_news_next(&n, 1, &line));
+    assert_true(line.step == 2 && line.step_s == 2 && line.loss == 4);
+    assert_true(tri_news_next(&n, 2, &line));
+    assert_true(line.step == 4 && line.steps == 2 && line.step_s == 2);
+    assert_false(tri_news_next(&n, 4, &line));
+    assert_true(tri_news_is_empty(&n));
+    hear(&n, 5, 1);
+    hear(&n, 6, 1);
+    assert_true(tri_news_next(&n, 5, &line)); /* 5 is known already */
+    assert_int_equal(line.step, 6);
+}
+
+static void a_flood_is_merged(void **state)
+{
+    static tri_news n;
+    tri_news_line line;
+    int64_t steps = 0;
+    int lines = 0;
+
+    (void)state;
+    tri_news_init(&n, 0);
+    for (int64_t step = 1; step <= 5 * TRI_NEWS_LINES; step++) {
+        hear(&n, step, 1.0 / (double)step);
+    }
+    tri_news_time(&n, 5 * TRI_NEWS_LINES);
+    while (tri_news_next(&n, 0, &line)) {
+        assert_true(line.step_s == 1);
+        steps += line.steps;
+        lines++;
+    }
+    assert_int_equal(lines, TRI_NEWS_LINES);
+    assert_int_equal(steps, 5 * TRI_NEWS_LINES);
+    assert_int_equal(line.step, 5 * TRI_NEWS_LINES);
+    assert_false(n.is_bad);
+    hear(&n, 1 << 20, NAN);
+    assert_true(n.is_bad);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -169,6 +238,8 @@ int main(void)
             cmocka_unit_test(noise_is_counted),
             cmocka_unit_test(huge_lines_are_dropped),
             cmocka_unit_test(binary_noise_does_no_harm),
+            cmocka_unit_test(lines_in_one_breath_share_the_time),
+            cmocka_unit_test(a_flood_is_merged),
     };
 
     print_message("seed %u\n", SEED);
