@@ -31,7 +31,8 @@ void tri_space_builder_destroy(tri_space_builder *b)
         free(b->constants);
         free(b->rules);
         free(b->features);
-        free(b->words);
+        free((void *)b->words);
+        free(b->word_slots);
         free(b->rows);
         tri_arena_fini(&b->arena);
         free(b);
@@ -52,23 +53,61 @@ void tri_space_blame(int line, int column)
 
 /* ---- words ------------------------------------------------------------ */
 
+static size_t slot_of(const tri_space_builder *b, const char *word)
+{
+    size_t at = tri_rng_hash(word, strlen(word)) & (b->n_slots - 1);
+
+    while (b->word_slots[at] >= 0 &&
+           strcmp(b->words[b->word_slots[at]], word) != 0) {
+        at = (at + 1) & (b->n_slots - 1);
+    }
+    return at;
+}
+
+/* Room for one more word, at most half full. */
+static int grow_words(tri_space_builder *b)
+{
+    size_t n = b->n_slots ? b->n_slots * 2 : 64, i;
+    const char **words;
+    int *slots;
+
+    words = tri_grow((void *)b->words, b->n_words, &b->cap_words,
+                     sizeof *words);
+    if (!words) {
+        return 0;
+    }
+    b->words = words;
+    if (b->n_words * 2 < b->n_slots) {
+        return 1;
+    }
+    slots = malloc(n * sizeof *slots);
+    if (!slots) {
+        return 0;
+    }
+    memset(slots, 0xff, n * sizeof *slots);
+    free(b->word_slots);
+    b->word_slots = slots;
+    b->n_slots = n;
+    for (i = 0; i < b->n_words; i++) {
+        slots[slot_of(b, b->words[i])] = (int)i;
+    }
+    return 1;
+}
+
 static const char *intern(tri_space_builder *b, const char *word)
 {
-    const char **grown;
-    size_t i;
+    size_t at;
 
-    for (i = 0; i < b->n_words; i++) {
-        if (strcmp(b->words[i], word) == 0) {
-            return b->words[i];
-        }
-    }
-    grown = tri_grow(b->words, b->n_words, &b->cap_words, sizeof *grown);
-    if (!grown) {
+    if (!grow_words(b)) {
         return NULL;
     }
-    b->words = grown;
+    at = slot_of(b, word);
+    if (b->word_slots[at] >= 0) {
+        return b->words[b->word_slots[at]];
+    }
     word = tri_arena_text(&b->arena, word, strlen(word));
     if (word) {
+        b->word_slots[at] = (int)b->n_words;
         b->words[b->n_words++] = word;
     }
     return word;
@@ -226,6 +265,10 @@ static tri_status add_param(tri_space_builder *b, const char *name,
             {NULL, *domain, NULL, (int)b->n_params}, NULL, line, column};
     tri_built_param *grown;
 
+    if (b->n_params >= TRI_SPACE_PARAMS) {
+        return TRI_FAIL(TRI_ERANGE, "more than %d parameters",
+                        TRI_SPACE_PARAMS);
+    }
     if (tri_space_builder_find(b, name) >= 0) {
         return TRI_FAIL(TRI_EEXIST, "the parameter \"%.60s\" stands twice",
                         name);
@@ -310,6 +353,10 @@ tri_status tri_space_add_constraint(tri_space_builder *b, const char *text,
 {
     tri_built_item it, *grown;
 
+    if (b->n_rules >= TRI_SPACE_RULES) {
+        return TRI_FAIL(TRI_ERANGE, "more than %d constraints",
+                        TRI_SPACE_RULES);
+    }
     TRI_TRY(make_item(b, rule, text, line, column, &it));
     it.built_in = built_in;
     grown = tri_grow(b->rules, b->n_rules, &b->cap_rules, sizeof it);

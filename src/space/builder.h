@@ -38,6 +38,8 @@ struct tri_space_builder {
     tri_built_item ranks;
     const char **words;
     size_t n_words, cap_words;
+    int *word_slots; /* words by hash, -1: free */
+    size_t n_slots;  /* a power of two, or 0 */
     tri_value *rows;
     int64_t n_rows;
 };

@@ -243,6 +243,12 @@ static tri_status parse_call(parser *p, const function_row *f, int *out)
     TRI_TRY(next(p));
     TRI_TRY(next(p)); /* the parenthesis */
     while (!is(p, ")")) {
+        if (n > 0 && p->tok.kind == TRI_TOK_END) {
+            /* In YAML [min(a, b) < 3] is two texts. */
+            return fail(p, TRI_EPARSE,
+                        "a closing parenthesis (a text with commas inside "
+                        "[ ] must be quoted)");
+        }
         if (n > 0) {
             TRI_TRY(expect(p, ",", "a comma or a closing parenthesis"));
         }

@@ -459,9 +459,12 @@ static tri_status expand(solver *s, int level, int32_t *out)
     }
     TRI_TRY(try_all(s, level));
     if (s->n_scratch > base) {
-        TRI_TRY(tri_dd_node_of(s->dd, s->scratch + base,
-                               (uint32_t)(s->n_scratch - base),
-                               weight_of(s, level), &node));
+        tri_status st = tri_dd_node_of(s->dd, s->scratch + base,
+                                       (uint32_t)(s->n_scratch - base),
+                                       weight_of(s, level), &node);
+        if (st != TRI_OK) {
+            return st == TRI_EOVERFLOW ? too_large(s) : st;
+        }
     }
     s->n_scratch = base;
     if (!cut) {

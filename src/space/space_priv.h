@@ -9,6 +9,9 @@
 
 /* Integer domains of up to this many values are kept as arrays. */
 #define TRI_SPACE_LISTED (1 << 20)
+/* The largest space that is solved. */
+#define TRI_SPACE_PARAMS 1000
+#define TRI_SPACE_RULES  1000
 /* Draws before a constrained continuous component counts as empty. */
 #define TRI_SPACE_DRAWS 100000
 

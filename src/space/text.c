@@ -390,50 +390,72 @@ static void refuse_activity(const tri_space *s, const tri_config *c,
     }
 }
 
-/* Whether rules first..last (none: last < first) allow some completion of `c`;
- * -1: not known. */
-static int completes(const tri_space *s, const tri_config *c, int first,
-                     int last)
+/* Whether rules first..last (none: last < first) allow some completion of the
+ * parameters in `set`; -1: not known. */
+static int set_completes(const tri_space *s, const tri_config *c,
+                         const unsigned char *set, int first, int last)
 {
-    unsigned char *set = calloc((size_t)s->n_params + 1, 1);
     tri_subset sub = {set, first, last, c, NULL, 0, 1, 0};
+    int i, blame, ok;
     tri_dd dd;
-    int i, known = set != NULL, blame, ok;
 
-    for (i = 0; known && i < s->n_params; i++) {
-        set[i] = tri_space_varies(s, i) != 0;
-        known = !set[i] || s->comps[s->comp_of[i]].kind != TRI_COMP_REJECT;
+    for (i = 0; i < s->n_params; i++) {
+        if (set[i] && s->comps[s->comp_of[i]].kind == TRI_COMP_REJECT) {
+            return -1;
+        }
     }
-    for (i = first; known && first == last && i <= last; i++) {
-        memset(set, 0, (size_t)s->n_params);
-        tri_space_mark(s, s->rules[i].expr, s->rules[i].expr->root, set);
-        tri_space_close(s, set);
-    }
-    if (!known || tri_space_subsolve(s, &sub, &dd, &blame) != TRI_OK) {
-        free(set);
+    if (tri_space_subsolve(s, &sub, &dd, &blame) != TRI_OK) {
         tri_error_clear();
         return -1;
     }
     ok = dd.root != TRI_DD_NONE;
     tri_dd_fini(&dd);
-    free(set);
     return ok;
+}
+
+/* Whether rule i alone allows some completion of `c`. */
+static int rule_completes(const tri_space *s, const tri_config *c, int i,
+                          unsigned char *set)
+{
+    memset(set, 0, (size_t)s->n_params);
+    tri_space_mark(s, s->rules[i].expr, s->rules[i].expr->root, set);
+    tri_space_close(s, set);
+    return set_completes(s, c, set, i, i);
+}
+
+/* Whether rules 0..last do, component by component. */
+static int rules_complete(const tri_space *s, const tri_config *c, int last,
+                          unsigned char *set)
+{
+    int k, i, ok = 1;
+
+    for (k = 0; k < s->n_comps && ok != 0; k++) {
+        for (i = 0; i < s->n_params; i++) {
+            set[i] = s->comp_of[i] == k;
+        }
+        if (s->comps[k].kind != TRI_COMP_FREE) {
+            ok = set_completes(s, c, set, 0, last);
+        }
+    }
+    memset(set, 0, (size_t)s->n_params); /* and those that name nothing */
+    return ok != 0 ? set_completes(s, c, set, 0, last) : ok;
 }
 
 /* The first rule that alone allows no completion, else the first that does
  * not together with those before it; -1 if there is none. */
-static int refusing_rule(const tri_space *s, const tri_config *c)
+static int refusing_rule(const tri_space *s, const tri_config *c,
+                         unsigned char *set)
 {
     int i, lo = 0, hi = s->n_rules;
 
     for (i = 0; i < s->n_rules; i++) {
-        if (completes(s, c, i, i) == 0) {
+        if (rule_completes(s, c, i, set) == 0) {
             return i;
         }
     }
     while (lo < hi) { /* rules 0..k get tighter with k */
         int mid = lo + (hi - lo) / 2;
-        if (completes(s, c, 0, mid) == 0) {
+        if (rules_complete(s, c, mid, set) == 0) {
             hi = mid;
         } else {
             lo = mid + 1;
@@ -442,19 +464,25 @@ static int refusing_rule(const tri_space *s, const tri_config *c)
     return lo < s->n_rules ? lo : -1;
 }
 
-static void why_partial(const tri_space *s, tri_config *c, tri_why *why)
+static tri_status why_partial(const tri_space *s, const tri_config *c,
+                              tri_why *why)
 {
+    unsigned char *set = calloc((size_t)s->n_params + 1, 1);
     int rule;
 
-    if (s->has_rows || completes(s, c, 0, s->n_rules - 1) != 0) {
-        return;
+    if (!set) {
+        return TRI_FAIL(TRI_ENOMEM, "no memory for a configuration");
     }
-    rule = refusing_rule(s, c);
-    if (rule < 0) {
-        refuse_activity(s, c, why);
-    } else {
-        refuse(s, rule, c, why);
+    if (!s->has_rows && rules_complete(s, c, s->n_rules - 1, set) == 0) {
+        rule = refusing_rule(s, c, set);
+        if (rule < 0) {
+            refuse_activity(s, c, why);
+        } else {
+            refuse(s, rule, c, why);
+        }
     }
+    free(set);
+    return TRI_OK;
 }
 
 tri_status tri_space_why(const tri_space *s, const char *text, tri_why *out)
@@ -470,7 +498,7 @@ tri_status tri_space_why(const tri_space *s, const char *text, tri_why *out)
     TRI_TRY_GOTO(st, parse_partial(s, text, c), done);
     complete(s, c, &missing);
     if (missing >= 0) {
-        why_partial(s, c, &why);
+        TRI_TRY_GOTO(st, why_partial(s, c, &why), done);
     } else if (!tri_space_valid(s, c, &rule)) {
         if (rule >= 0) {
             refuse(s, rule, c, &why);
