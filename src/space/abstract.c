@@ -300,13 +300,23 @@ static tri_abstract int_op(tri_op op, const tri_abstract *a,
 
 /* ---- reals ----------------------------------------------------------- */
 
+static double least(double a, double b)
+{
+    return a < b ? a : b;
+}
+
+static double most(double a, double b)
+{
+    return a > b ? a : b;
+}
+
 static void four_ends(tri_abstract *r, double p, double q, double s, double t)
 {
     if (isnan(p) || isnan(q) || isnan(s) || isnan(t)) {
         return;
     }
-    r->dlo = fmin(fmin(p, q), fmin(s, t));
-    r->dhi = fmax(fmax(p, q), fmax(s, t));
+    r->dlo = least(least(p, q), least(s, t));
+    r->dhi = most(most(p, q), most(s, t));
 }
 
 static tri_abstract real_op(tri_op op, const tri_abstract *a,
@@ -338,12 +348,12 @@ static tri_abstract real_op(tri_op op, const tri_abstract *a,
         }
         break;
     case TRI_OP_MIN:
-        r.dlo = fmin(a->dlo, b->dlo);
-        r.dhi = fmin(a->dhi, b->dhi);
+        r.dlo = least(a->dlo, b->dlo);
+        r.dhi = least(a->dhi, b->dhi);
         break;
     case TRI_OP_MAX:
-        r.dlo = fmax(a->dlo, b->dlo);
-        r.dhi = fmax(a->dhi, b->dhi);
+        r.dlo = most(a->dlo, b->dlo);
+        r.dhi = most(a->dhi, b->dhi);
         break;
     default:
         break;
@@ -423,7 +433,7 @@ static tri_abstract absolute(const tri_abstract *a)
         r.hi = high(a->hi, r.hi);
         finish_int(&r);
     } else {
-        r.dhi = fmax(a->dhi, r.dhi);
+        r.dhi = most(a->dhi, r.dhi);
         r.dlo = a->dlo > 0 ? a->dlo : r.dlo > 0 ? r.dlo : 0;
     }
     return r;

@@ -154,6 +154,19 @@ static int is_num(tri_value v)
     return v.type == TRI_INT || v.type == TRI_REAL;
 }
 
+/* The same bound on whole numbers in its strict form: x >= 2 is x > 1. */
+static bound strict(bound g)
+{
+    if (g.op == TRI_OP_GE && g.value.u.i > INT64_MIN) {
+        g.op = TRI_OP_GT;
+        g.value.u.i--;
+    } else if (g.op == TRI_OP_LE && g.value.u.i < INT64_MAX) {
+        g.op = TRI_OP_LT;
+        g.value.u.i++;
+    }
+    return g;
+}
+
 /* Whether `x op c` follows from `x fop f` for every number x. */
 static int bound_implies(const bound *f, const bound *w, int whole)
 {
@@ -171,14 +184,7 @@ static int bound_implies(const bound *f, const bound *w, int whole)
         return 0;
     }
     if (whole && g.value.type == TRI_INT && w->value.type == TRI_INT) {
-        /* x >= 2 is x > 1 */
-        if (g.op == TRI_OP_GE && g.value.u.i > INT64_MIN) {
-            g.op = TRI_OP_GT;
-            g.value.u.i--;
-        } else if (g.op == TRI_OP_LE && g.value.u.i < INT64_MAX) {
-            g.op = TRI_OP_LT;
-            g.value.u.i++;
-        }
+        g = strict(g);
     }
     switch (w->op) {
     case TRI_OP_GT:

@@ -30,6 +30,7 @@ static int64_t choose(chooser *ch, int param, int64_t n)
     if (ch->rng) {
         return (int64_t)tri_rng_below(ch->rng, (uint64_t)n);
     }
+    assert(ch->index);
     return *ch->index / (ch->total / n);
 }
 

@@ -1,12 +1,13 @@
 /*
- * What each operator does to values.  An error travels as a value, so that
- * the solver can meet it in a branch that is never taken; tri_expr_eval turns
- * it into a status.
+ * What a tree is worth: what each operator does to values.  An error travels as
+ * a value, so that the solver can meet it in a branch that is never taken;
+ * tri_expr_eval turns it into a status.
  */
 #include "src/space/node.h"
 #include "trireme/num.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 static tri_value of_int(int64_t i)
 {
@@ -290,6 +291,7 @@ tri_value tri_op_apply(tri_op op, const tri_value *a, const tri_value *b,
     if (op <= TRI_OP_SQRT) {
         return unary(op, a);
     }
+    assert(b);
     if (b->type == TRI_VALUE_ERROR) {
         return *b;
     }
@@ -394,4 +396,23 @@ tri_status tri_expr_eval(const tri_expr *expr, const tri_value *values,
     }
     *out = v;
     return TRI_OK;
+}
+
+void tri_expr_destroy(tri_expr *expr)
+{
+    if (expr) {
+        free(expr->nodes);
+        tri_arena_fini(&expr->arena);
+        free(expr);
+    }
+}
+
+const char *tri_expr_text(const tri_expr *expr)
+{
+    return expr->text;
+}
+
+int tri_expr_uses(const tri_expr *expr, int var)
+{
+    return var >= 0 && var < expr->n_vars && expr->used[var];
 }

@@ -29,6 +29,6 @@ typedef struct tri_lexer {
 } tri_lexer;
 
 /* The next token.  TRI_EPARSE, TRI_EOVERFLOW with the column. */
-tri_status tri_lex(tri_lexer *lexer, tri_token *out);
+tri_status tri_lex(tri_lexer *lx, tri_token *out);
 
 #endif

@@ -320,7 +320,8 @@ static tri_status parse_unary(parser *p, int *out);
 
 static tri_status parse_power(parser *p, int *out)
 {
-    int a, b, column;
+    int a = -1, b = -1;
+    int column;
 
     TRI_TRY(parse_atom(p, &a));
     if (!is(p, "**")) {
@@ -581,23 +582,4 @@ tri_status tri_expr_parse(const char *text, const tri_var *vars, int n_vars,
     }
     *out = expr;
     return TRI_OK;
-}
-
-void tri_expr_destroy(tri_expr *expr)
-{
-    if (expr) {
-        free(expr->nodes);
-        tri_arena_fini(&expr->arena);
-        free(expr);
-    }
-}
-
-const char *tri_expr_text(const tri_expr *expr)
-{
-    return expr->text;
-}
-
-int tri_expr_uses(const tri_expr *expr, int var)
-{
-    return var >= 0 && var < expr->n_vars && expr->used[var];
 }
