@@ -92,20 +92,21 @@ static void split(tri_node *node, uint32_t at, uint32_t key, uint32_t *left,
     count(node, at);
 }
 
-static uint32_t insert(tri_node *node, uint32_t at, uint32_t fresh)
+/* Where the fresh node belongs: below nodes of higher priority, which each
+ * have one more below them then; what stands there is split around it. */
+static void insert(tri_node *node, uint32_t *link, uint32_t fresh)
 {
-    if (!at || priority(&node[fresh]) > priority(&node[at])) {
-        split(node, at, fresh, &node[fresh].left, &node[fresh].right);
-        count(node, fresh);
-        return fresh;
+    uint64_t mine = priority(&node[fresh]);
+
+    while (*link && priority(&node[*link]) >= mine) {
+        tri_node *n = &node[*link];
+
+        n->size++;
+        link = before(&node[fresh], n) ? &n->left : &n->right;
     }
-    if (before(&node[fresh], &node[at])) {
-        node[at].left = insert(node, node[at].left, fresh);
-    } else {
-        node[at].right = insert(node, node[at].right, fresh);
-    }
-    count(node, at);
-    return at;
+    split(node, *link, fresh, &node[fresh].left, &node[fresh].right);
+    count(node, fresh);
+    *link = fresh;
 }
 
 uint32_t tri_standings_insert(tri_nodes *nodes, uint32_t *root, int64_t trial,
@@ -116,7 +117,7 @@ uint32_t tri_standings_insert(tri_nodes *nodes, uint32_t *root, int64_t trial,
     assert(fresh < nodes->room);
     nodes->node[fresh] = (tri_node){
             .score = score, .trial = trial, .size = 1, .last = last != 0};
-    *root = insert(nodes->node, *root, fresh);
+    insert(nodes->node, root, fresh);
     return fresh;
 }
 
