@@ -9,6 +9,7 @@
 
 #include "trireme/ctl.h"
 #include "trireme/log.h"
+#include "trireme/store.h"
 #include "trireme/study.h"
 
 #include <jansson.h>
@@ -101,6 +102,8 @@ tri_status tri_app_study_not_empty(const tri_study *study);
 /* What can be known before a training starts: data that is there and long
  * enough, commands whose templates name what exists. */
 tri_status tri_app_study_ready(const tri_study *study);
+/* Read the events of the record at `path`, at least one.  [out] owned. */
+tri_status tri_app_history(const char *path, tri_history **out);
 /* Fold the record at `path` into a controller.  [out] owned. */
 tri_status tri_app_fold(const char *path, tri_ctl **ctl);
 

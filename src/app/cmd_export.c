@@ -7,7 +7,6 @@
 #include "src/app/rows.h"
 #include "src/store/rows.h"
 #include "src/store/tables.h"
-#include "trireme/store.h"
 
 #include <string.h>
 
@@ -188,15 +187,11 @@ static tri_status export_table(const export_options *o)
 
     TRI_TRY(choose_table(o, &i));
     TRI_TRY(choose_format(o, &e.format));
-    TRI_TRY(tri_history_read(o->common.file, &history));
+    TRI_TRY(tri_app_history(o->common.file, &history));
     TRI_TRY_GOTO(st, tri_tables_replay(history, &e.ctl, &e.ledger, NULL),
                  destroy_history);
     e.history = history;
-    if (tri_ctl_study(e.ctl)) {
-        st = export_folded(&e, i);
-    } else {
-        st = TRI_FAIL(TRI_ENOTFOUND, "%s holds no study yet", o->common.file);
-    }
+    st = export_folded(&e, i);
     tri_ledger_fini(&e.ledger);
     tri_ctl_destroy(e.ctl);
 destroy_history:

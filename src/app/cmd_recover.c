@@ -3,8 +3,6 @@
  */
 #include "src/app/app.h"
 
-#include "trireme/store.h"
-
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
     return tri_app_parse_other(key, arg, state);

@@ -4,8 +4,6 @@
  */
 #include "src/app/app.h"
 
-#include "trireme/store.h"
-
 #include <inttypes.h>
 
 typedef struct replay_options {
@@ -60,7 +58,7 @@ static tri_status replay(const replay_options *o, tri_replay *out)
         return TRI_FAIL(TRI_EUNBUILT, "replay --%s is not built yet",
                         o->refit ? "refit" : "with");
     }
-    TRI_TRY(tri_history_read(o->common.file, &history));
+    TRI_TRY(tri_app_history(o->common.file, &history));
     st = tri_history_replay(history, &ctl, out);
     tri_ctl_destroy(ctl);
     tri_history_destroy(history);

@@ -4,8 +4,6 @@
  */
 #include "src/app/app.h"
 
-#include "trireme/store.h"
-
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -91,16 +89,12 @@ static tri_status look(const char *path, standing *out)
     tri_history *history = NULL;
     tri_status st;
 
-    TRI_TRY(tri_history_read(path, &history));
+    TRI_TRY(tri_app_history(path, &history));
     out->epoch = tri_history_epoch(history);
     out->live = tri_history_is_live(history);
     out->age_s = tri_history_age_s(history);
     st = tri_history_replay(history, &out->ctl, NULL);
     tri_history_destroy(history);
-    if (st == TRI_OK && !tri_ctl_study(out->ctl)) {
-        tri_ctl_destroy(out->ctl);
-        return TRI_FAIL(TRI_ENOTFOUND, "%s holds no study yet", path);
-    }
     if (st == TRI_OK) {
         tri_ctl_progress(out->ctl, &out->progress);
         count_runs(out);

@@ -8,7 +8,6 @@
 #include "src/app/live.h"
 #include "src/app/mpi_start.h"
 #include "trireme/net.h"
-#include "trireme/store.h"
 #include "trireme/wire.h"
 #endif
 

@@ -7,7 +7,6 @@
 #ifdef TRI_HAVE_MPI
 #include "trireme/net.h"
 #endif
-#include "trireme/store.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -78,8 +77,10 @@ tri_status tri_app_study(const char *path, tri_study **out)
     size_t bytes = 0;
     tri_status st;
 
-    TRI_TRY(tri_app_read(NULL, path, &text, &bytes));
-    st = tri_study_parse(text, bytes, path, tri_app_read, NULL, out);
+    st = tri_app_read(NULL, path, &text, &bytes);
+    if (st == TRI_OK) {
+        st = tri_study_parse(text, bytes, path, tri_app_read, NULL, out);
+    }
     if (st != TRI_OK) {
         tri_error_place(path, 0, 0);
     }
@@ -138,18 +139,28 @@ tri_status tri_app_study_ready(const tri_study *study)
 #endif
 }
 
+tri_status tri_app_history(const char *path, tri_history **out)
+{
+    tri_status st = tri_history_read(path, out);
+
+    if (st != TRI_OK) {
+        tri_error_place(path, 0, 0);
+    } else if (tri_history_n(*out) == 0) {
+        tri_history_destroy(*out);
+        *out = NULL;
+        st = TRI_FAIL(TRI_ENOTFOUND, "%s holds no study yet", path);
+        tri_error_place(path, 0, 0);
+    }
+    return st;
+}
+
 tri_status tri_app_fold(const char *path, tri_ctl **ctl)
 {
     tri_history *history = NULL;
     tri_status st;
 
-    TRI_TRY(tri_history_read(path, &history));
+    TRI_TRY(tri_app_history(path, &history));
     st = tri_history_replay(history, ctl, NULL);
     tri_history_destroy(history);
-    if (st == TRI_OK && !tri_ctl_study(*ctl)) {
-        tri_ctl_destroy(*ctl);
-        *ctl = NULL;
-        st = TRI_FAIL(TRI_ENOTFOUND, "%s holds no study yet", path);
-    }
     return st;
 }

@@ -197,11 +197,19 @@ static void bad_places_in_json(void **state)
 
 static void unreadable_files(void **state)
 {
+    const cli_ran *ran;
+    json_t *o;
+
     (void)state;
     cli_expect_sentence(cli_run("check none.yaml"), 1,
                         "none.yaml cannot be read: No such file");
-    cli_expect_json_error(cli_run("check none.yaml --json"), 1, "io",
-                          "none.yaml");
+    ran = cli_run("check none.yaml --json");
+    cli_expect_json_error(ran, 1, "io", "none.yaml");
+    o = cli_json(ran);
+    assert_string_equal(json_string_value(json_object_get(o, "file")),
+                        "none.yaml");
+    assert_true(json_is_null(json_object_get(o, "line")));
+    json_decref(o);
     cli_expect_sentence(cli_run("check ."), 1, "cannot be read");
     cli_write("zero.yaml", "");
     cli_expect_sentence(cli_run("check zero.yaml"), 1, "zero.yaml");

@@ -140,6 +140,18 @@ const cli_ran *cli_mpirun(int n, const char *fmt, ...)
     return run(prefix, args);
 }
 
+const cli_ran *cli_signalled(int n, const char *signal, double after_s,
+                             const char *args)
+{
+    char prefix[2048];
+
+    snprintf(prefix, sizeof prefix,
+             "timeout --foreground --preserve-status -k 20 -s %s %g '%s' "
+             "-mca odls_base_sigkill_timeout 1 -n %d",
+             signal, after_s, cli.mpirun, n);
+    return run(prefix, args);
+}
+
 json_t *cli_json(const cli_ran *ran)
 {
     json_error_t why;

@@ -30,6 +30,10 @@ const cli_ran *cli_run(const char *fmt, ...)
 const cli_ran *cli_mpirun(int n, const char *fmt, ...)
         __attribute__((format(printf, 2, 3)));
 
+/* The same, sending mpirun `signal` ("USR1") after `after_s` seconds. */
+const cli_ran *cli_signalled(int n, const char *signal, double after_s,
+                             const char *args);
+
 /* The one JSON document on standard output.  Owned by the caller. */
 json_t *cli_json(const cli_ran *ran);
 /* Assert the exit status, and that standard error is exactly one line that

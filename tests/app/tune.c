@@ -159,6 +159,65 @@ static void done_already(void **state)
     assert_int_equal(access("bowl.h5", F_OK), 0);
 }
 
+/* cost: seconds a unit, so long that a signal comes in between */
+static void write_slow(void)
+{
+    cli_write("slow.yaml", "study: slow\n"
+                           "model: {kind: synthetic, cost: 0.05}\n"
+                           "space: {x: {int: [1, 50]}}\n"
+                           "objective: {minimize: loss}\n"
+                           "resource: {unit: steps, min: 1, max: 9, eta: 3}\n"
+                           "search: quasi\n"
+                           "budget: {trials: 40}\n"
+                           "finals: none\n");
+}
+
+static void check_state(const char *file, const char *state, int epoch)
+{
+    json_t *o = cli_json(cli_run("status %s --json", file));
+
+    assert_string_equal(json_string_value(json_object_get(o, "state")), state);
+    assert_int_equal(json_integer_value(json_object_get(o, "epoch")), epoch);
+    json_decref(o);
+}
+
+static void a_drained_study_goes_on(void **state)
+{
+    const cli_ran *ran;
+    json_t *o;
+
+    (void)state;
+    write_slow();
+    ran = cli_signalled(3, "USR1", 1.2, "tune slow.yaml --json");
+    assert_int_equal(ran->status, 3);
+    o = cli_json(ran);
+    assert_true(json_is_true(json_object_get(o, "resumable")));
+    assert_string_equal(json_string_value(json_object_get(o, "file")),
+                        "slow.h5");
+    json_decref(o);
+    check_state("slow.h5", "interrupted", 1);
+    ran = cli_mpirun(4, "tune slow.yaml --resume --json -q");
+    assert_int_equal(ran->status, 0);
+    o = cli_json(ran);
+    assert_true(json_is_null(json_object_get(o, "speedup")));
+    assert_true(json_is_null(json_object_get(o, "baseline")));
+    assert_int_equal(json_integer_value(json_object_get(o, "trials")), 40);
+    json_decref(o);
+    check_state("slow.h5", "done", 2);
+    assert_int_equal(cli_run("replay slow.h5")->status, 0);
+}
+
+static void a_terminated_study_is_broken_off_in_order(void **state)
+{
+    (void)state;
+    write_slow();
+    cli_signalled(3, "TERM", 0.8, "tune slow.yaml -o term.h5 -q");
+    assert_int_equal(access("term.h5.exit", F_OK), 0);
+    check_state("term.h5", "interrupted", 1);
+    assert_int_equal(cli_run("recover term.h5")->status, 0);
+    assert_int_equal(cli_run("export term.h5 --table runs")->status, 0);
+}
+
 static void bad_starts(void **state)
 {
     (void)state;
@@ -218,6 +277,8 @@ int main(int argc, char **argv)
             cmocka_unit_test(export_of_it),
             cmocka_unit_test(a_record_is_not_overwritten),
             cmocka_unit_test(done_already),
+            cmocka_unit_test(a_drained_study_goes_on),
+            cmocka_unit_test(a_terminated_study_is_broken_off_in_order),
             cmocka_unit_test(bad_starts),
             cmocka_unit_test(apart),
             cmocka_unit_test(no_record),
