@@ -8,6 +8,7 @@
 #include "src/space/space_priv.h"
 #include "trireme/num.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 

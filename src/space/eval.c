@@ -6,6 +6,7 @@
 #include "src/space/node.h"
 #include "trireme/num.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 

@@ -325,7 +325,7 @@ static void complete(const tri_space *s, tri_config *c, int *missing)
 tri_status tri_space_parse(const tri_space *s, const char *text,
                            tri_config *out)
 {
-    tri_config *c = malloc(((size_t)s->n_params + 1) * sizeof *c);
+    tri_config *c = calloc((size_t)s->n_params + 1, sizeof *c);
     tri_status st;
     int missing;
 
@@ -487,7 +487,7 @@ static tri_status why_partial(const tri_space *s, const tri_config *c,
 
 tri_status tri_space_why(const tri_space *s, const char *text, tri_why *out)
 {
-    tri_config *c = malloc(((size_t)s->n_params + 1) * sizeof *c);
+    tri_config *c = calloc((size_t)s->n_params + 1, sizeof *c);
     tri_why why = {1, NULL, 0, ""};
     tri_status st;
     int missing, rule = -1;

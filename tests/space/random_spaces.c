@@ -98,6 +98,64 @@ static const char *const with_mixed[] = {"f > 3", "f * 2 <= a + 9",
 static const char *const whens[] = {"a > 1", "b >= 2 or d > 0", "d == 0",
                                     "a + b > 3"};
 
+/* ---- random expressions ------------------------------------------------ */
+
+#define TEXT 2000
+
+static size_t put(char *buf, size_t n, const char *text)
+{
+    return n + (size_t)snprintf(buf + n, TEXT - n, "%s", text);
+}
+
+/* A number over a, b, d and small constants; divisors are kept off zero. */
+static size_t put_number(tri_rng *rng, char *buf, size_t n, int depth)
+{
+    static const char *const leaves[] = {"a", "b", "d", "1",
+                                         "2", "3", "7", "-1"};
+    static const char *const ops[] = {" + ", " - ", " * "};
+    static const char *const calls[] = {"min(", "max("};
+    int k = depth > 0 ? pick(rng, 9) : 0;
+
+    if (k < 2) {
+        return put(buf, n, leaves[pick(rng, 8)]);
+    }
+    n = put(buf, n, k == 5 ? calls[pick(rng, 2)] : k == 6 ? "abs(" : "(");
+    n = put_number(rng, buf, n, depth - 1);
+    if (k == 6) {
+        return put(buf, n, ")");
+    }
+    if (k > 6) {
+        n = put(buf, n, k == 7 ? " % max(1, " : " // max(1, ");
+        n = put_number(rng, buf, n, depth - 1);
+        return put(buf, n, "))");
+    }
+    n = put(buf, n, k == 5 ? ", " : ops[k - 2]);
+    n = put_number(rng, buf, n, depth - 1);
+    return put(buf, n, ")");
+}
+
+static size_t put_truth(tri_rng *rng, char *buf, size_t n, int depth)
+{
+    static const char *const ops[] = {" == ", " != ", " < ",
+                                      " <= ", " > ",  " >= "};
+    int k = depth > 0 ? pick(rng, 6) : 0;
+
+    if (k < 3) {
+        n = put_number(rng, buf, n, 2);
+        n = put(buf, n, ops[pick(rng, 6)]);
+        return put_number(rng, buf, n, 2);
+    }
+    n = put(buf, n, k == 5 ? "if(" : "(");
+    n = put_truth(rng, buf, n, depth - 1);
+    n = put(buf, n, k == 3 ? " and " : k == 4 ? " or not (" : ", ");
+    n = put_truth(rng, buf, n, depth - 1);
+    if (k == 5) {
+        n = put(buf, n, ", ");
+        n = put_truth(rng, buf, n, depth - 1);
+    }
+    return put(buf, n, k == 4 ? "))" : ")");
+}
+
 static const char *make_constraint(tri_rng *rng, int n)
 {
     int k = pick(rng, 10);
@@ -134,6 +192,25 @@ static void make_space(tri_rng *rng, brute *b)
     b->n_constraints = pick(rng, 4);
     for (i = 0; i < b->n_constraints; i++) {
         b->constraints[i] = make_constraint(rng, b->n);
+    }
+}
+
+/* Three integer parameters under random expressions. */
+static void make_random(tri_rng *rng, brute *b, char text[3][TEXT])
+{
+    static const int at[] = {0, 1, 3};
+    int i;
+
+    memset(b, 0, sizeof *b);
+    b->n = 3;
+    for (i = 0; i < 3; i++) {
+        b->names[i] = names[at[i]];
+        make_domain(rng, at[i], &b->domains[i]);
+    }
+    b->n_constraints = 1 + pick(rng, 3);
+    for (i = 0; i < b->n_constraints; i++) {
+        put_truth(rng, text[i], 0, 2);
+        b->constraints[i] = text[i];
     }
 }
 
@@ -212,6 +289,32 @@ static void engine_equals_brute_force(void **state)
     assert_true(empty < SPACES / 2);
 }
 
+static void random_expressions_too(void **state)
+{
+    static char text[3][TEXT];
+    tri_rng rng = tri_rng_stream(20242, 1, TRI_RNG_TEST);
+    int i, bad = 0, some = 0;
+    brute b;
+    tri_space *s;
+
+    (void)state;
+    for (i = 0; i < SPACES && !bad; i++) {
+        make_random(&rng, &b, text);
+        brute_solve(&b);
+        s = brute_space(&b);
+        bad = differs(&b, s);
+        if (bad) {
+            show(&b, i);
+        }
+        some += b.count > 0 && (double)b.count < b.raw;
+        tri_space_destroy(s);
+        brute_free(&b);
+    }
+    print_message("%d spaces of seed 20242, %d of them cut\n", i, some);
+    assert_false(bad);
+    assert_true(some > SPACES / 4);
+}
+
 /* The number of parameters of c that differ from those of d. */
 static int distance(const brute *b, const tri_config *c, const tri_config *d)
 {
@@ -283,6 +386,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
             cmocka_unit_test(engine_equals_brute_force),
+            cmocka_unit_test(random_expressions_too),
             cmocka_unit_test(neighbours_are_valid)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
