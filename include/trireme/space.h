@@ -10,7 +10,14 @@
  * log values).
  *
  * A continuous (float) parameter makes the set infinite: counts are then -1
- * and indices do not exist, but sampling, neighbours and --why work.
+ * and indices do not exist, but sampling, neighbours and --why work.  Floats
+ * that no constraint names leave the rest exact; components with constrained
+ * floats are drawn and tested, up to 100,000 times.  A set of more than
+ * INT64_MAX configurations counts as -1 too, and is drawn from exactly.
+ *
+ * Components of at most 10^8 raw points are always solved; larger ones as long
+ * as propagation keeps the work within 3 x 10^7 steps.  At most 1,000
+ * parameters and 1,000 constraints.
  *
  * Pure; immutable after creation and safe to share between threads.  All
  * configurations are arrays of tri_space_n_params values.
@@ -39,8 +46,9 @@ typedef struct tri_domain {
     int log;                 /* int, float: distances are logarithmic */
     double flo, fhi;         /* float */
     const tri_value *values; /* choice (all) and const (one); after creation
-                              * also the finite int values */
-    int n_values;
+                              * also the finite int values, up to 2^20 of
+                              * them (else NULL) */
+    int n_values;            /* at most INT32_MAX */
 } tri_domain;
 
 typedef struct tri_param {
@@ -99,7 +107,7 @@ TRI_API int tri_space_n_params(const tri_space *s);
 TRI_API const tri_param *tri_space_param(const tri_space *s, int i);
 /* Index of a parameter by name, -1 if there is none. */
 TRI_API int tri_space_find(const tri_space *s, const char *name);
-/* Number of valid configurations; -1 if infinite. */
+/* Number of valid configurations; -1 if infinite, or over INT64_MAX. */
 TRI_API int64_t tri_space_count(const tri_space *s);
 /* Number of points before constraints and `when`; inf if infinite. */
 TRI_API double tri_space_raw(const tri_space *s);
@@ -107,7 +115,8 @@ TRI_API double tri_space_raw(const tri_space *s);
  * an empty set.  For infinite sets an enclosure. */
 TRI_API void tri_space_rank_range(const tri_space *s, int *lo, int *hi);
 /* The constraints: number, rule name, and how many raw points that rule alone
- * refuses (-1: not counted, over the exact engine's limit). */
+ * refuses (-1: not counted: over the exact engine's limit, or floats are
+ * involved, or the set is a table's rows).  Solved anew at each call. */
 TRI_API int tri_space_n_rules(const tri_space *s);
 TRI_API const char *tri_space_rule(const tri_space *s, int i);
 TRI_API double tri_space_rule_refused(const tri_space *s, int i);
@@ -119,7 +128,7 @@ TRI_API const char *tri_space_feature_name(const tri_space *s, int i);
 /* ---- configurations ------------------------------------------------- */
 
 /* Configuration number `index` in lexicographic order of the parameters'
- * values as declared.  TRI_ERANGE. */
+ * values as declared; inactive comes before any value.  TRI_ERANGE. */
 TRI_API tri_status tri_space_at(const tri_space *s, int64_t index,
                                 tri_config *out);
 /* The index of a valid configuration; TRI_ENOTFOUND if it is not valid. */

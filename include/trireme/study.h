@@ -276,7 +276,9 @@ typedef struct tri_layout {
     char gemm[16];
 } tri_layout;
 
-/* [out] `out`.  TRI_ETYPE where an engine parameter has an unusable value. */
+/* [out] `out`.  Without a global_batch it is the smallest that the layout
+ * allows, dp * micro_batch.  TRI_ETYPE where an engine parameter has an
+ * unusable value. */
 TRI_API tri_status tri_study_layout(const tri_study *study, const tri_config *c,
                                     tri_layout *out);
 /*

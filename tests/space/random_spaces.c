@@ -312,7 +312,7 @@ static void random_expressions_too(void **state)
     }
     print_message("%d spaces of seed 20242, %d of them cut\n", i, some);
     assert_false(bad);
-    assert_true(some > SPACES / 4);
+    assert_true(some > SPACES / 10);
 }
 
 /* The number of parameters of c that differ from those of d. */
