@@ -121,8 +121,8 @@ static tri_status prepare(training *t)
     }
     TRI_TRY(uses_engine(t->study) ? read_layout(t, text)
                                   : read_config(t, text));
-    TRI_TRY(tri_app_mpi_one_world(t->size));
     if (t->ranks_needed != t->size) {
+        TRI_TRY(tri_app_mpi_one_world(t->size));
         return TRI_FAIL(TRI_EINVAL,
                         "this configuration needs exactly %d rank%s, and this "
                         "job has %d; start it with `mpirun -n %d`",

@@ -43,7 +43,8 @@ static const struct argp_option options[] = {
         {"resume", KEY_RESUME, NULL, 0,
          "Go on with a study, or start it if there is none", 0},
         {"warm", KEY_WARM, "OLD.h5", 0,
-         "Learn from an earlier study; may be repeated", 0},
+         "Learn from an earlier study; may be repeated (read, not used yet)",
+         0},
         {"max-time", KEY_MAX_TIME, "T", 0,
          "End after T ('90 s', '2h'), finals included", 0},
         {"seed", KEY_SEED, "N", 0, "Instead of the study's seed", 0},
@@ -182,6 +183,18 @@ static tri_status choose_seed(leading *l)
     return TRI_OK;
 }
 
+/* That each earlier study is one. */
+static tri_status check_warm(const tune_options *o)
+{
+    for (int i = 0; i < o->n_warm; i++) {
+        tri_history *history = NULL;
+
+        TRI_TRY(tri_app_history(o->warm[i], &history));
+        tri_history_destroy(history);
+    }
+    return TRI_OK;
+}
+
 static tri_status prepare(leading *l, int size)
 {
     const tune_options *o = l->options;
@@ -195,6 +208,7 @@ static tri_status prepare(leading *l, int size)
     } else {
         snprintf(l->output, sizeof l->output, "%s.h5", l->study->name);
     }
+    TRI_TRY(check_warm(o));
     return choose_seed(l);
 }
 

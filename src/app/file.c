@@ -132,7 +132,12 @@ tri_status tri_app_study_not_empty(const tri_study *study)
 tri_status tri_app_study_ready(const tri_study *study)
 {
 #ifdef TRI_HAVE_MPI
-    return tri_net_preflight(study);
+    tri_status st = tri_net_preflight(study);
+
+    if (st != TRI_OK) {
+        tri_error_place(study->path, 0, 0);
+    }
+    return st;
 #else
     (void)study; /* nothing is trained by this build */
     return TRI_OK;

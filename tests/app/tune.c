@@ -239,6 +239,8 @@ static void bad_starts(void **state)
                             "objective: {minimize: loss}\n");
     expect_first_line(cli_mpirun(3, "tune empty.yaml"), 2, "'a > 7'");
     expect_first_line(cli_mpirun(3, "tune bowl.yaml --bogus"), 1, "--bogus");
+    expect_first_line(cli_mpirun(3, "tune bowl.yaml --warm none.h5 -o b.h5"), 1,
+                      "none.h5");
     assert_int_not_equal(access("b.h5", F_OK), 0);
 }
 
