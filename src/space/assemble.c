@@ -40,6 +40,7 @@ static tri_status alloc_arrays(tri_space *s, const tri_space_builder *b)
     s->vars = tri_arena_alloc(&s->arena, n * sizeof *s->vars);
     s->fixed = tri_arena_alloc(&s->arena, n * sizeof *s->fixed);
     s->whens = tri_arena_alloc(&s->arena, n * sizeof *s->whens);
+    s->when_lines = tri_arena_alloc(&s->arena, n * sizeof *s->when_lines);
     s->when_order = tri_arena_alloc(&s->arena, n * sizeof *s->when_order);
     s->comp_of = tri_arena_alloc(&s->arena, n * sizeof *s->comp_of);
     s->comps = tri_arena_alloc(&s->arena, n * sizeof *s->comps);
@@ -47,8 +48,8 @@ static tri_status alloc_arrays(tri_space *s, const tri_space_builder *b)
     s->features = tri_arena_alloc(&s->arena,
                                   (b->n_features + 1) * sizeof *s->features);
     return s->params && s->n_values && s->vars && s->fixed && s->whens &&
-                           s->when_order && s->comp_of && s->comps &&
-                           s->rules && s->features
+                           s->when_lines && s->when_order && s->comp_of &&
+                           s->comps && s->rules && s->features
                    ? TRI_OK
                    : no_memory();
 }
@@ -116,6 +117,7 @@ static tri_status parse_whens(tri_space *s, const tri_space_builder *b)
             return st;
         }
         s->params[i].when = s->vars[i].when = s->whens[i];
+        s->when_lines[i] = p->line;
     }
     for (i = 0; i < s->n_params; i++) {
         if (s->whens[i]) {

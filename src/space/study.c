@@ -30,10 +30,6 @@ static tri_status read_metric(tri_reader *r, const tri_yaml *at)
         return tri_reader_name(at, "objective", metrics, TRI_COUNT_OF(metrics),
                                &k);
     }
-    if (s->model.kind == TRI_MODEL_SYNTHETIC && k != TRI_METRIC_LOSS) {
-        return tri_reader_wrong(at, "objective",
-                                "loss (all that a synthetic trial measures)");
-    }
     s->objective.metric = (tri_metric)k;
     s->objective.learned = k >= TRI_METRIC_LOSS;
     return TRI_OK;

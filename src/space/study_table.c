@@ -323,9 +323,7 @@ static tri_status merge(tri_reader *r, const csv *t, const column_map *m,
     }
     for (i = 0; i < n; i++) {
         char **row = t->cells + refs[i].row * t->n_columns;
-        int failed = m->failed >= 0 ? cell_truth(row[m->failed])
-                                    : isnan(cell_number(row[m->objective]));
-        all_failed &= failed;
+        all_failed &= m->failed < 0 || cell_truth(row[m->failed]);
     }
     for (k = 0; k < m->n_points; k++) {
         for (i = 0; i < n; i++) {
@@ -334,6 +332,9 @@ static tri_status merge(tri_reader *r, const csv *t, const column_map *m,
             x[i] = failed ? NAN : cell_number(row[m->points[k]]);
         }
         p->row_objective[to * m->n_points + k] = median(x, n);
+        /* no such column: failed is what has no value anywhere */
+        all_failed &=
+                m->failed >= 0 || isnan(p->row_objective[to * m->n_points + k]);
     }
     p->row_failed[to] = (unsigned char)all_failed;
     memcpy(p->rows + to * refs[0].n, refs[0].values,

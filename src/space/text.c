@@ -384,6 +384,7 @@ static void refuse_activity(const tri_space *s, const tri_config *c,
         if (s->whens[i] && tri_space_eval(s, s->whens[i], c, &v) == TRI_OK &&
             (v.u.i != 0) != (c[i].type != TRI_INACTIVE)) {
             why->rule = s->whens[i]->text;
+            why->line = s->when_lines[i];
             show_values(s, s->whens[i], c, why);
             return;
         }
@@ -452,6 +453,9 @@ static int refusing_rule(const tri_space *s, const tri_config *c,
         if (rule_completes(s, c, i, set) == 0) {
             return i;
         }
+    }
+    if (rules_complete(s, c, -1, set) == 0) {
+        return -1; /* some `when` stands against it, and no rule */
     }
     while (lo < hi) { /* rules 0..k get tighter with k */
         int mid = lo + (hi - lo) / 2;

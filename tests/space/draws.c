@@ -303,6 +303,8 @@ static void why(void **state)
             {"dp=2,tp=5", 0, "dp * tp * pp == 24", "dp=2 tp=5"},
             {"dp=24,tp=1,pp=1,free=0", 1, NULL, ""},
             {"dp=24,tp=1,pp=1,free=0,virt=2", 0, "pp > 1", "pp=1"},
+            {"pp=1,virt=2", 0, "pp > 1", "pp=1"},
+            {"pp=2,virt=inactive", 0, "pp > 1", "pp=2"},
             {"dp=2,tp=2,pp=2,virt=1,free=0", 0, "dp * tp * pp == 24",
              "dp=2 tp=2 pp=2"},
             {"", 1, NULL, ""},
