@@ -111,6 +111,8 @@ tri_status tri_app_fold(const char *path, tri_ctl **ctl);
 
 /* A number; NaN and infinities are null. */
 json_t *tri_app_json_real(double v);
+/* A count held in a real: a whole number where it is one; below 0: null. */
+json_t *tri_app_json_count(double v);
 /* Text that may be NULL, or not UTF-8 (then repaired). */
 json_t *tri_app_json_text(const char *text);
 json_t *tri_app_json_value(tri_value v);
@@ -153,6 +155,12 @@ void tri_app_table_print(const tri_app_table *t, FILE *out);
 
 /* One field of CSV by RFC 4180. */
 void tri_app_csv_field(FILE *out, const char *text);
+
+/* ---- what check shows ------------------------------------------------ */
+
+/* {study, model, valid, raw, rules, ranks, plan, notes}.  Owned. */
+json_t *tri_app_study_json(const tri_study *study);
+void tri_app_study_print(const tri_study *study);
 
 /* ---- the answer, shared by tune and best ----------------------------- */
 

@@ -5,7 +5,6 @@
 #include "src/app/app.h"
 
 #include "trireme/rng.h"
-#include "trireme/sched.h"
 #include "trireme/space.h"
 
 #include <ctype.h>
@@ -217,231 +216,6 @@ static void print_line(const tri_space *space, const tri_config *c, void *ctx)
     fprintf(ctx, "%s\n", buf);
 }
 
-/* ---- the plan -------------------------------------------------------- */
-
-/* Resources of the ladder; returns how many rungs, 0 if unbounded. */
-static int ladder(const tri_study *study, int64_t *resources)
-{
-    const tri_sched_settings settings = {
-            study->scheduler.kind,    study->resource.min,
-            study->resource.max,      study->resource.eta,
-            study->scheduler.bracket, study->scheduler.brackets};
-    tri_sched *sched = NULL;
-    int n;
-
-    if (tri_sched_create(&settings, &sched) != TRI_OK) {
-        tri_error_clear();
-        return 0;
-    }
-    n = tri_sched_n_rungs(sched);
-    n = n > MAX_RUNGS ? MAX_RUNGS : n;
-    for (int i = 0; i < n; i++) {
-        resources[i] = tri_sched_resource(sched, i);
-    }
-    tri_sched_destroy(sched);
-    return n;
-}
-
-static json_t *limit_json(int64_t v)
-{
-    return v == TRI_UNLIMITED ? json_null() : json_integer(v);
-}
-
-static json_t *plan_json(const tri_study *study)
-{
-    int64_t resources[MAX_RUNGS];
-    int n = ladder(study, resources);
-    json_t *o = json_object();
-    json_t *rungs = json_array();
-    json_t *budget = json_object();
-
-    for (int i = 0; i < n; i++) {
-        json_array_append_new(rungs, json_integer(resources[i]));
-    }
-    json_object_set_new(o, "unit",
-                        json_string(tri_unit_name(study->resource.unit)));
-    json_object_set_new(o, "rungs", rungs);
-    json_object_set_new(o, "eta", json_integer(study->resource.eta));
-    json_object_set_new(o, "scheduler",
-                        json_string(tri_sched_name(study->scheduler.kind)));
-    json_object_set_new(o, "search", tri_app_json_text(study->search.proposer));
-    json_object_set_new(budget, "trials", limit_json(study->budget.trials));
-    json_object_set_new(budget, "runs", limit_json(study->budget.runs));
-    json_object_set_new(budget, "time_s",
-                        study->budget.time_s == TRI_UNLIMITED
-                                ? json_null()
-                                : tri_app_json_real(study->budget.time_s));
-    json_object_set_new(o, "budget", budget);
-    json_object_set_new(o, "finals", json_integer(study->finals.top));
-    return o;
-}
-
-static void print_limit(const char *name, int64_t v)
-{
-    if (v == TRI_UNLIMITED) {
-        printf("any number of %s, ", name);
-    } else {
-        printf("%" PRId64 " %s, ", v, name);
-    }
-}
-
-static void print_plan(const tri_study *study)
-{
-    int64_t resources[MAX_RUNGS];
-    int n = ladder(study, resources);
-    char buf[32];
-
-    printf("search    %s, %s, eta %d\n", study->search.proposer,
-           tri_sched_name(study->scheduler.kind), study->resource.eta);
-    printf("rungs    ");
-    for (int i = 0; i < n; i++) {
-        printf(" %" PRId64, resources[i]);
-    }
-    if (n == 0) {
-        printf(" from %" PRId64 ", unbounded", study->resource.min);
-    }
-    printf(" %s\nbudget    ", tri_unit_name(study->resource.unit));
-    print_limit("trials", study->budget.trials);
-    print_limit("runs", study->budget.runs);
-    printf("%s\n",
-           study->budget.time_s == TRI_UNLIMITED
-                   ? "any time"
-                   : tri_app_duration(study->budget.time_s, buf, sizeof buf));
-    if (study->finals.top > 0) {
-        printf("finals    best %d%s, %d repeats\n", study->finals.top,
-               study->has_baseline ? " and the baseline" : "",
-               study->finals.repeats);
-    }
-}
-
-/* ---- results --------------------------------------------------------- */
-
-static json_t *rules_json(const tri_space *space)
-{
-    json_t *a = json_array();
-
-    for (int i = 0; i < tri_space_n_rules(space); i++) {
-        double refused = tri_space_rule_refused(space, i);
-        json_t *o = json_object();
-
-        json_object_set_new(o, "rule",
-                            tri_app_json_text(tri_space_rule(space, i)));
-        json_object_set_new(o, "refused",
-                            refused < 0 ? json_null()
-                            : refused < 9.0e15
-                                    ? json_integer((json_int_t)refused)
-                                    : tri_app_json_real(refused));
-        json_object_set_new(o, "line",
-                            json_integer(tri_space_rule_line(space, i)));
-        json_array_append_new(a, o);
-    }
-    return a;
-}
-
-static json_t *count_json(double v)
-{
-    if (isfinite(v) && v >= 0 && v < 9.0e15) {
-        return json_integer((json_int_t)v);
-    }
-    return tri_app_json_real(v < 0 ? NAN : v);
-}
-
-static json_t *study_json(const tri_study *study)
-{
-    const tri_space *space = study->space;
-    json_t *o = json_object();
-    json_t *ranks = json_object();
-    json_t *notes = json_array();
-    int lo;
-    int hi;
-
-    tri_space_rank_range(space, &lo, &hi);
-    json_object_set_new(ranks, "min", json_integer(lo));
-    json_object_set_new(ranks, "max", json_integer(hi));
-    for (int i = 0; i < study->n_notes; i++) {
-        json_array_append_new(notes, tri_app_json_text(study->notes[i]));
-    }
-    json_object_set_new(o, "study", tri_app_json_text(study->name));
-    json_object_set_new(o, "model",
-                        json_string(tri_model_name(study->model.kind)));
-    json_object_set_new(o, "valid", count_json((double)tri_space_count(space)));
-    json_object_set_new(o, "raw", count_json(tri_space_raw(space)));
-    json_object_set_new(o, "rules", rules_json(space));
-    json_object_set_new(o, "ranks", ranks);
-    json_object_set_new(o, "plan", plan_json(study));
-    json_object_set_new(o, "notes", notes);
-    return o;
-}
-
-static void rule_row(tri_app_table *t, const tri_space *space, int rule)
-{
-    double refused = tri_space_rule_refused(space, rule);
-    char line[24] = "model";
-
-    if (tri_space_rule_line(space, rule) > 0) {
-        snprintf(line, sizeof line, "%d", tri_space_rule_line(space, rule));
-    }
-    tri_app_table_number(t, refused < 0 ? NAN : refused);
-    tri_app_table_cell(t, line);
-    tri_app_table_cell(t, tri_space_rule(space, rule));
-}
-
-/* The study's own rules, and those of the model that refuse something. */
-static void print_rules(const tri_space *space)
-{
-    tri_app_table *t = tri_app_table_create("rll");
-    int n = tri_space_n_rules(space);
-    int silent = 0;
-
-    if (!t || n == 0) {
-        tri_app_table_destroy(t);
-        return;
-    }
-    tri_app_table_cell(t, "refused");
-    tri_app_table_cell(t, "line");
-    tri_app_table_cell(t, "rule");
-    for (int i = 0; i < n; i++) {
-        if (tri_space_rule_line(space, i) > 0 ||
-            tri_space_rule_refused(space, i) != 0) {
-            rule_row(t, space, i);
-        } else {
-            silent++;
-        }
-    }
-    if (silent < n) {
-        tri_app_table_print(t, stdout);
-    }
-    if (silent > 0) {
-        printf("%d rule%s of the model refuse%s nothing\n", silent,
-               silent == 1 ? "" : "s", silent == 1 ? "s" : "");
-    }
-    tri_app_table_destroy(t);
-}
-
-static void print_study(const tri_study *study)
-{
-    const tri_space *space = study->space;
-    char raw[32];
-    int lo;
-    int hi;
-
-    tri_space_rank_range(space, &lo, &hi);
-    printf("study     %s (%s)\n", study->name,
-           tri_model_name(study->model.kind));
-    if (tri_space_count(space) < 0) {
-        printf("valid     any number of configurations\n");
-    } else {
-        printf("valid     %" PRId64 " of %s points\n", tri_space_count(space),
-               tri_app_number(tri_space_raw(space), raw, sizeof raw));
-    }
-    printf("ranks     %d to %d a configuration\n", lo, hi);
-    print_plan(study);
-    for (int i = 0; i < study->n_notes; i++) {
-        printf("note      %s\n", study->notes[i]);
-    }
-    print_rules(space);
-}
-
 /* ---- the three questions --------------------------------------------- */
 
 static int answer_why(const tri_study *study, const check_options *o)
@@ -499,14 +273,14 @@ static void add_fitting(json_t *o, int64_t ranks, const fitting *fit)
     json_t *f = json_object();
 
     json_object_set_new(f, "ranks", json_integer(ranks));
-    json_object_set_new(f, "valid", count_json(fit->n));
+    json_object_set_new(f, "valid", tri_app_json_count(fit->n));
     json_object_set_new(f, "exact", json_boolean(fit->exact));
     json_object_set_new(o, "fits", f);
 }
 
 static int answer_json(const tri_study *study, const check_options *o)
 {
-    json_t *j = study_json(study);
+    json_t *j = tri_app_study_json(study);
     fitting fit = {0, 0};
     tri_status st = judge(study, o, &fit);
 
@@ -534,7 +308,7 @@ static int answer_text(const tri_study *study, const check_options *o)
     char n[32];
 
     if (o->list == 0) {
-        print_study(study);
+        tri_app_study_print(study);
     }
     if (judge(study, o, &fit) != TRI_OK) {
         fflush(stdout);
@@ -542,7 +316,9 @@ static int answer_text(const tri_study *study, const check_options *o)
     }
     if (o->ranks > 0) {
         printf("fits      %s%s configurations in %" PRId64 " ranks\n",
-               fit.exact ? "" : "about ", tri_app_number(fit.n, n, sizeof n),
+               fit.exact || isinf(fit.n) ? "" : "about ",
+               isinf(fit.n) ? "any number of"
+                            : tri_app_number(fit.n, n, sizeof n),
                o->ranks);
     }
     if (o->list > 0 &&

@@ -12,6 +12,14 @@ json_t *tri_app_json_real(double v)
     return isfinite(v) ? json_real(v) : json_null();
 }
 
+json_t *tri_app_json_count(double v)
+{
+    if (isfinite(v) && v >= 0 && v < 9.0e15) {
+        return json_integer((json_int_t)v);
+    }
+    return tri_app_json_real(v < 0 ? NAN : v);
+}
+
 json_t *tri_app_json_text(const char *text)
 {
     json_t *s;
