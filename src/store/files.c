@@ -164,8 +164,9 @@ tri_status tri_files_fence(const tri_files *files, int epoch, int fd)
 {
     char own[TRI_PATH_BYTES];
     struct stat by_name, by_fd;
-    int *epochs;
-    int n, last;
+    int *epochs = NULL;
+    int n = 0;
+    int last;
 
     tri_files_name(files, TRI_FILE_JOURNAL, epoch, own);
     if (fstat(fd, &by_fd) != 0) {

@@ -101,8 +101,7 @@ static tri_status write_folded(const tri_record *r, const tri_ctl *ctl,
     return st;
 }
 
-/* Segments of this and earlier epochs, in order; `own`: only our own. */
-static tri_status remove_segments(const tri_record *r, int own)
+tri_status tri_record_remove_segments(const tri_record *r, int own)
 {
     char path[TRI_PATH_BYTES];
     tri_status st = TRI_OK;
@@ -131,9 +130,9 @@ tri_status tri_record_fold(tri_record *r, const tri_ctl *ctl,
     TRI_TRY(write_folded(r, ctl, path));
     TRI_TRY(rename_fenced(r, path));
     TRI_TRY(tri_sys_sync_dir(r->files.dir));
-    TRI_TRY(remove_segments(r, 0));
+    TRI_TRY(tri_record_remove_segments(r, 0));
     TRI_TRY(tri_outcome_write(r->journal, end));
-    TRI_TRY(remove_segments(r, 1));
+    TRI_TRY(tri_record_remove_segments(r, 1));
     return tri_sys_sync_dir(r->files.dir);
 }
 

@@ -392,12 +392,14 @@ static int is_untouched(const tri_record *r)
 static tri_status leave(tri_record *r, const tri_record_end *end)
 {
     TRI_TRY(tri_outcome_write(r->journal, end));
-    if (is_untouched(r)) {
-        TRI_TRY(tri_files_remove(&r->files, r->journal->epoch, r->journal->fd,
-                                 r->journal->path));
-        TRI_TRY(tri_sys_sync_dir(r->files.dir));
+    if (!is_untouched(r)) {
+        return TRI_OK;
     }
-    return TRI_OK;
+    if (r->was_folded) { /* a fold that broke may have left some */
+        TRI_TRY(tri_record_remove_segments(r, 0));
+    }
+    TRI_TRY(tri_record_remove_segments(r, 1));
+    return tri_sys_sync_dir(r->files.dir);
 }
 
 /* Fold, and where that fails say so instead. */

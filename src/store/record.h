@@ -32,5 +32,7 @@ tri_status tri_record_start_tables(tri_record *r, const tri_ctl *ctl);
 /* Fold the segments into the tables and write .exit. */
 tri_status tri_record_fold(tri_record *r, const tri_ctl *ctl,
                            const tri_record_end *end);
+/* Remove the segments of earlier epochs, in order, or only our `own`. */
+tri_status tri_record_remove_segments(const tri_record *r, int own);
 
 #endif

@@ -195,17 +195,27 @@ static void run_identity(tri_row *row, const tri_run_view *v,
     tri_row_int(row, v->epoch);
 }
 
-static void run_result(tri_row *row, const tri_run_view *v)
+/* What the study's comparison makes of the interval that was measured. */
+static double interval_scale(const tri_study *study, const tri_run_view *v)
+{
+    const tri_measured one = {1, 1, 1, 1, 1, 1, 1};
+
+    return tri_study_objective(study, &one, v->n_ranks);
+}
+
+static void run_result(tri_row *row, const tri_run_view *v,
+                       const tri_study *study)
 {
     const tri_ev_outcome *o = &v->outcome;
+    double scale = interval_scale(study, v);
 
     tri_row_real(row, v->start_s);
     tri_row_real(row, v->end_s);
     tri_row_text(row, NAME(run_statuses, v->status));
     tri_row_text(row, tri_reason_name(v->reason));
     tri_row_real(row, v->objective);
-    tri_row_real(row, o->lo);
-    tri_row_real(row, o->hi);
+    tri_row_real(row, o->lo * scale);
+    tri_row_real(row, o->hi * scale);
     tri_row_real(row, o->loss);
     tri_row_real(row, o->tokens_per_s);
     tri_row_real(row, o->samples_per_s);
@@ -229,7 +239,7 @@ tri_status tri_rows_run(tri_batch *b, const tri_schema *schema,
     tri_ctl_run(ctl, run, &v);
     TRI_TRY(tri_row_begin(&row, b, schema, TRI_TABLE_RUNS, fact->row));
     run_identity(&row, &v, ledger, ctl);
-    run_result(&row, &v);
+    run_result(&row, &v, tri_ctl_study(ctl));
     tri_row_int(&row, fact->stderr_offset);
     tri_row_int(&row, fact->stderr_bytes);
     return tri_row_end(&row);

@@ -40,7 +40,7 @@ tri_status tri_rows_rank(tri_batch *b, const tri_schema *schema,
                          const tri_ledger *ledger, const tri_ctl *ctl, int row);
 /* `over`: whether that opening has ended. */
 tri_status tri_rows_opening(tri_batch *b, const tri_schema *schema,
-                            const tri_ledger *ledger, int row, int over);
+                            const tri_ledger *ledger, int i, int over);
 /* What the last feed changed: trials, ended runs, ranks. */
 tri_status tri_rows_changed(tri_batch *b, const tri_schema *schema,
                             const tri_ledger *ledger, const tri_ctl *ctl,

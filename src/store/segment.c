@@ -134,7 +134,7 @@ static tri_status unpack_first(tri_segment *segment)
     if (first == 0) {
         return TRI_OK;
     }
-    if (item.seq != -1 || item.bytes < 20 || memcmp(item.data, MAGIC, 8)) {
+    if (item.seq != -1 || item.bytes < 20 || memcmp(item.data, MAGIC, 8) != 0) {
         return TRI_FAIL(TRI_EMALFORMED, "segment %d is no journal",
                         segment->epoch);
     }
@@ -190,5 +190,5 @@ void tri_segment_fini(tri_segment *segment)
 
 uint64_t tri_segment_sum(const tri_segment *segment, size_t bytes)
 {
-    return XXH64(segment->data, bytes, 0);
+    return XXH64(segment->data ? (const void *)segment->data : "", bytes, 0);
 }
