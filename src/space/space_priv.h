@@ -48,6 +48,7 @@ struct tri_space {
     tri_var *vars;
     tri_value *fixed; /* by variable; of those that can vary: an error */
     tri_expr **whens; /* by parameter, NULL: none */
+    int *when_lines;  /* their places in the study file */
     int *when_order;  /* parameters, each after those its `when` names */
     const char **words;
     int n_words;
