@@ -30,13 +30,13 @@ int tri_fact_print(const tri_facts *facts, const char *name, char *buf,
  * for an inactive one. */
 void tri_value_plain(tri_value v, char *buf, size_t bytes);
 
-/* Expand `text` for a configuration.  [out] malloc'd, owned.  An inactive
+/* Expand `from` for a configuration.  [out] malloc'd, owned.  An inactive
  * parameter is the empty text.  TRI_EINVAL: an unknown placeholder or an open
  * brace; TRI_ENOMEM. */
-tri_status tri_template_expand(const char *text, const tri_study *study,
+tri_status tri_template_expand(const char *from, const tri_study *study,
                                const tri_config *config, const tri_facts *facts,
                                char **out);
-/* Whether every placeholder of `text` is known; errors as above. */
-tri_status tri_template_check(const char *text, const tri_study *study);
+/* Whether every placeholder of `from` is known; errors as above. */
+tri_status tri_template_check(const char *from, const tri_study *study);
 
 #endif

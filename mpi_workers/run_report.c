@@ -76,8 +76,7 @@ void tri_run_observe(tri_run *r, const tri_step *s)
 }
 
 /* A curve's value stands for the metric that the study names. */
-static void put_curve(const tri_study *study, double value,
-                      tri_ev_outcome *out)
+static void put_curve(const tri_study *study, double value, tri_ev_outcome *out)
 {
     tri_measured m;
 

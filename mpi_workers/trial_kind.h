@@ -99,6 +99,6 @@ extern const tri_trial_ops tri_trial_synthetic; /* synthetic, table */
 extern const tri_trial_ops tri_trial_process;
 
 /* The kind for a model; NULL if it is not built yet. */
-const tri_trial_ops *tri_trial_kind(tri_model_kind kind);
+const tri_trial_ops *tri_trial_kind(tri_model_kind model);
 
 #endif

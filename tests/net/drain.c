@@ -104,6 +104,7 @@ static void int_ends_at_once(void)
 
 static void on_signal(int signo)
 {
+    /* made for it; NOLINTNEXTLINE(bugprone-signal-handler) */
     tri_net_signal(signo);
 }
 

@@ -30,10 +30,10 @@ typedef struct tri_tuned {
 } tri_tuned;
 
 /* Tune `text` into `file`.  `view` as in settings. */
-tri_tuned tri_case_tune(const char *text, const char *file, int resume,
+tri_tuned tri_case_tune(const char *text, const char *path, int resume,
                         void (*view)(void *ctx, const tri_ctl *ctl), void *ctx);
 void tri_tuned_fini(tri_tuned *t);
-/* Replay the record of `file`: no mismatch, as many events as `at_least`. */
-void tri_case_verify(const char *file, int64_t at_least);
+/* Replay the record of `path`: no mismatch, as many events as `at_least`. */
+void tri_case_verify(const char *path, int64_t at_least);
 
 #endif

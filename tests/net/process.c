@@ -99,7 +99,7 @@ static int survivors(void)
 static void check_failed(const tri_ctl *ctl, const char *how, tri_reason reason,
                          const char *said)
 {
-    tri_trial_view t;
+    tri_trial_view t = {0};
     tri_run_view r = last_run(ctl, find(ctl, how, &t));
 
     if (t.state != TRI_TRIAL_FAILED || t.reason != reason ||
