@@ -102,7 +102,9 @@ static void curves_and_constraints(void **state)
     assert_int_equal(t->n_points, 3);
     assert_true(t->objective[0] == 9 && t->objective[1] == 5 &&
                 t->objective[2] == 3);
-    assert_true(isnan(t->objective[5]) && t->failed[1]);
+    /* it diverges on the way: not to be known before a run comes there */
+    assert_true(t->objective[3] == 9 && isnan(t->objective[5]) &&
+                !t->failed[1]);
     assert_true(t->optimum == 3); /* of the rows that are valid */
     tri_space_rank_range(s->space, &lo, &hi);
     assert_true(lo == 2 && hi == 4);
