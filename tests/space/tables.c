@@ -84,6 +84,7 @@ static void curves_and_constraints(void **state)
     static const char curves[] = "x,y,c_0,c_1,c_2,final\n"
                                  "1,0.5,9,5,3,3\n"
                                  "2,0.5,9,nan,nan,nan\n"
+                                 "2,0.75,nan,nan,nan,nan\n"
                                  "3,0.25,8,4,1,1\n";
     tri_study *s = NULL;
     const tri_table *t;
@@ -98,7 +99,7 @@ static void curves_and_constraints(void **state)
                                 &s),
                      TRI_OK);
     t = tri_study_table(s);
-    assert_int_equal(t->n_rows, 2);
+    assert_int_equal(t->n_rows, 3);
     assert_int_equal(t->n_points, 3);
     assert_true(t->objective[0] == 9 && t->objective[1] == 5 &&
                 t->objective[2] == 3);
