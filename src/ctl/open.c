@@ -128,6 +128,7 @@ static void begin_opening(tri_ctl *ctl, const tri_ev_open *ev)
     ctl->exhausted = 0;
     ctl->candidate.ready = 0;
     ctl->start_at = 0;
+    tri_ctl_unshelve_all(ctl);
     tri_ctl_empty_pool(ctl);
 }
 

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define RANK_MOST (1 << 24)
+#define RANK_MOST (1 << 20)
 
 tri_rank_row *tri_ctl_rank_row(const tri_ctl *ctl, int32_t rank)
 {
@@ -290,11 +290,33 @@ tri_status tri_ctl_set_parked(tri_ctl *ctl, int64_t trial, int parked)
 
     t->parked = parked != 0;
     ctl->n_parked += parked ? 1 : -1;
-    tri_sched_park(ctl->sched, trial, parked);
+    tri_sched_park(ctl->sched, trial, parked || t->shelved);
     TRI_TRY(tri_ctl_touch_trial(ctl, trial));
     return !parked && t->place == TRI_PLACE_WAITING
                    ? tri_ctl_enqueue(ctl, trial)
                    : TRI_OK;
+}
+
+void tri_ctl_shelve(tri_ctl *ctl, int64_t trial)
+{
+    ctl->trials[trial].shelved = 1;
+    ctl->n_shelved++;
+    ctl->deadline_shelves |= ctl->deadline_blocks;
+    tri_sched_park(ctl->sched, trial, 1);
+}
+
+void tri_ctl_unshelve_all(tri_ctl *ctl)
+{
+    for (int64_t i = 0; ctl->n_shelved && i < ctl->n_trials; i++) {
+        tri_trial_row *t = &ctl->trials[i];
+
+        ctl->n_shelved -= t->shelved;
+        if (t->shelved && !t->parked) {
+            tri_sched_park(ctl->sched, i, 0);
+        }
+        t->shelved = 0;
+    }
+    ctl->deadline_shelves = 0;
 }
 
 tri_status tri_ctl_settle_pool(tri_ctl *ctl)

@@ -278,7 +278,14 @@ static tri_status start_next(tri_ctl *ctl, int *went)
         return TRI_OK;
     }
     TRI_TRY(next_job(ctl, &job, &ranks, &s));
-    if (job.kind == TRI_JOB_NONE || !tri_ctl_time_allows(ctl, s)) {
+    if (job.kind == TRI_JOB_NONE) {
+        return TRI_OK;
+    }
+    if (!tri_ctl_time_allows(ctl, s)) {
+        *went = job.kind == TRI_JOB_PROMOTE;
+        if (*went) { /* something shorter may fit */
+            tri_ctl_shelve(ctl, job.trial);
+        }
         return TRI_OK;
     }
     *went = 1;
@@ -344,7 +351,7 @@ static tri_status fill(tri_ctl *ctl)
     double head_start;
     int went = 1;
 
-    ctl->deadline_blocks = 0;
+    ctl->deadline_blocks = ctl->deadline_shelves;
     while (went && ctl->pack.n_free && tri_ctl_may_search(ctl)) {
         went = 0;
         TRI_TRY(ctl->head >= 0 ? start_head(ctl, &went)

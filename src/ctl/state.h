@@ -49,6 +49,7 @@ typedef struct tri_trial_row {
     int16_t attempt;         /* of its next or present run at `rung` */
     int16_t attempts;        /* at `rung`, those that a drain ended left out */
     uint8_t place, parked, suspicion, retried, reason;
+    uint8_t shelved; /* no time for its promotion in this opening */
 } tri_trial_row;
 
 typedef struct tri_run_row {
@@ -184,8 +185,10 @@ struct tri_ctl {
     int n_proposals, proposal_room, proposal_at;
     tri_candidate candidate;
     int start_at;
-    uint8_t exhausted;       /* no new configuration fits */
-    uint8_t deadline_blocks; /* a job was not started for the deadline */
+    uint8_t exhausted;        /* no new configuration fits */
+    uint8_t deadline_blocks;  /* a job was not started for the deadline */
+    uint8_t deadline_shelves; /* a promotion of this opening was not */
+    int64_t n_shelved;
 
     int64_t search_runs, n_finished, n_failed, n_parked;
     int64_t failures[TRI_REASON_COUNT];
@@ -238,6 +241,9 @@ tri_status tri_ctl_end_run(tri_ctl *ctl, tri_live *live, tri_run_status status,
 void tri_ctl_empty_pool(tri_ctl *ctl);
 tri_status tri_ctl_feed_pool(tri_ctl *ctl, const tri_ev_pool *ev);
 tri_status tri_ctl_set_parked(tri_ctl *ctl, int64_t trial, int parked);
+/* Leave a promotion out until the next opening; bring all back. */
+void tri_ctl_shelve(tri_ctl *ctl, int64_t trial);
+void tri_ctl_unshelve_all(tri_ctl *ctl);
 /* Bring packing and parking up to date with the pool. */
 tri_status tri_ctl_settle_pool(tri_ctl *ctl);
 tri_rank_row *tri_ctl_rank_row(const tri_ctl *ctl, int32_t rank);

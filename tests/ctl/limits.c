@@ -288,6 +288,36 @@ static void the_budget_stops_the_search(void **state)
     world_fini(&w);
 }
 
+/* 25 seconds a unit: from 75 on there is no time for a run of three units, but
+ * for one of one. */
+static void what_is_shorter_may_still_start(void **state)
+{
+    static const char text[] = HEAD "budget: {time: 100 s}\nfinals: none\n"
+                                    "checkpoints: {policy: never}\n";
+    world w;
+
+    (void)state;
+    world_init(&w, text);
+    world_begin(&w, 1, 1);
+    for (int i = 0; i < 3; i++) {
+        world_formed(&w, i);
+        w.now += 25;
+        world_finished(&w, i, 3 - i);
+    }
+    assert_int_equal(verdict(&w, 0)->verdict, TRI_VERDICT_RELEASE);
+    assert_int_equal(world_command(&w, TRI_CMD_ASSIGN, 0)->u.assign.trial, 3);
+    assert_int_equal(world_command(&w, TRI_CMD_ASSIGN, 0)->u.assign.rung, 0);
+    world_formed(&w, 3);
+    w.now = 99;
+    world_finished(&w, 3, 1);
+    assert_true(w.ended);
+    assert_int_equal(w.status, 0);
+    world_begin(&w, 1, 1);
+    assert_string_equal(w.why, "done already");
+    world_retell(&w);
+    world_fini(&w);
+}
+
 static void time_is_kept_for_the_finals(void **state)
 {
     world w;
@@ -330,6 +360,7 @@ int main(void)
             cmocka_unit_test(a_second_signal_ends_at_once),
             cmocka_unit_test(what_cannot_end_is_not_started),
             cmocka_unit_test(the_budget_stops_the_search),
+            cmocka_unit_test(what_is_shorter_may_still_start),
             cmocka_unit_test(time_is_kept_for_the_finals)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
