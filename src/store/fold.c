@@ -29,6 +29,17 @@ static tri_status remove_fenced(const tri_record *r, const char *path)
     return tri_files_remove(&r->files, j->epoch, j->fd, path);
 }
 
+tri_status tri_record_blame(const tri_record *r, tri_status st)
+{
+    tri_error error = *tri_error_last();
+
+    if (st == TRI_OK || tri_files_fence(&r->files, r->journal->epoch,
+                                        r->journal->fd) == TRI_EFENCED) {
+        return st == TRI_OK ? TRI_OK : TRI_EFENCED;
+    }
+    return TRI_FAIL(st, "%s", error.sentence);
+}
+
 /* ---- the live file ---------------------------------------------------- */
 
 static tri_status build_live(tri_record *r, const tri_ctl *ctl,
@@ -67,7 +78,7 @@ close_file:
 
 tri_status tri_record_start_tables(tri_record *r, const tri_ctl *ctl)
 {
-    tri_status st = start_live(r, ctl);
+    tri_status st = tri_record_blame(r, start_live(r, ctl));
 
     if (st == TRI_OK || st == TRI_EFENCED) {
         return st;
@@ -133,7 +144,9 @@ tri_status tri_record_fold(tri_record *r, const tri_ctl *ctl,
     TRI_TRY(tri_record_remove_segments(r, 0));
     TRI_TRY(tri_outcome_write(r->journal, end));
     TRI_TRY(tri_record_remove_segments(r, 1));
-    return tri_sys_sync_dir(r->files.dir);
+    /* Segments that come back after a loss of power do no harm. */
+    tri_sys_sync_dir(r->files.dir);
+    return TRI_OK;
 }
 
 /* ---- recovery --------------------------------------------------------- */

@@ -399,14 +399,15 @@ static tri_status leave(tri_record *r, const tri_record_end *end)
         TRI_TRY(tri_record_remove_segments(r, 0));
     }
     TRI_TRY(tri_record_remove_segments(r, 1));
-    return tri_sys_sync_dir(r->files.dir);
+    tri_sys_sync_dir(r->files.dir);
+    return TRI_OK;
 }
 
 /* Fold, and where that fails say so instead. */
 static tri_status fold(tri_record *r, const tri_ctl *ctl,
                        const tri_record_end *end)
 {
-    tri_status st = tri_record_fold(r, ctl, end);
+    tri_status st = tri_record_blame(r, tri_record_fold(r, ctl, end));
     tri_error error = *tri_error_last();
     tri_record_end failed = {4, error.sentence, 1};
 
@@ -432,7 +433,7 @@ tri_status tri_record_close(tri_record *r, const tri_ctl *ctl,
     if (synced == TRI_OK && orderly && !(is_untouched(r) && r->was_folded)) {
         st = fold(r, ctl, end);
     } else {
-        st = leave(r, end);
+        st = tri_record_blame(r, leave(r, end));
     }
     free_record(r);
     return st == TRI_OK ? synced : st;

@@ -34,5 +34,8 @@ tri_status tri_record_fold(tri_record *r, const tri_ctl *ctl,
                            const tri_record_end *end);
 /* Remove the segments of earlier epochs, in order, or only our `own`. */
 tri_status tri_record_remove_segments(const tri_record *r, int own);
+/* An error of this opening: TRI_EFENCED where a later opening is behind it
+ * (it may have taken our half-made files away), else `st` as it was. */
+tri_status tri_record_blame(const tri_record *r, tri_status st);
 
 #endif

@@ -20,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -382,6 +383,27 @@ static void drained(void **state)
     }
 }
 
+/* The last segment cut at every byte of its last records. */
+static void torn(void **state)
+{
+    fixture *f = *state;
+    tiny_settings settings;
+    char segment[600];
+    struct stat info;
+    off_t cut;
+
+    begin(f, &settings, -1, 30);
+    snprintf(segment, sizeof segment, "%s.journal.1", f->path);
+    for (cut = 1; cut < 300; cut += 1 + cut / 40) {
+        scratch_copy(f->start, f->dir);
+        assert_int_equal(stat(segment, &info), 0);
+        assert_int_equal(truncate(segment, info.st_size - cut), 0);
+        check_history(f->path, 20, cut);
+        assert_int_equal(drive(&settings, FAULT_BEFORE, 0), 0);
+        check_end(f->dir, f->path, cut);
+    }
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -391,6 +413,7 @@ int main(void)
             TEST(resumed_from_segments),
             TEST(resumed_from_a_folded_file),
             TEST(drained),
+            TEST(torn),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

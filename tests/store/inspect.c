@@ -123,6 +123,16 @@ void inspect_attribute(const char *path, const char *object, const char *name,
     H5Fclose(file);
 }
 
+void inspect_set_version(const char *path, int version)
+{
+    hid_t file = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT);
+    hid_t attribute = H5Aopen(file, "format_version", H5P_DEFAULT);
+
+    H5Awrite(attribute, H5T_NATIVE_INT, &version);
+    H5Aclose(attribute);
+    H5Fclose(file);
+}
+
 static int unsound(const char *what, int64_t row)
 {
     printf("unsound: %s, row %" PRId64 "\n", what, row);

@@ -14,6 +14,8 @@ void inspect_value(const char *path, const char *dataset, int64_t row,
 /* A text attribute of an object. */
 void inspect_attribute(const char *path, const char *object, const char *name,
                        char *out, int bytes);
+/* Change the file's format_version. */
+void inspect_set_version(const char *path, int version);
 /* Whether every dataset's rows fit the others: events point into blobs, runs
  * and reports name trials and runs that are there; prints what does not. */
 int inspect_sound(const char *path);

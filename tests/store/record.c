@@ -126,6 +126,10 @@ static void the_tables_say_what_happened(void **state)
     assert_string_equal(value(f, "pool", 2, "state"), "up");
     assert_string_equal(value(f, "epochs", 0, "version"), "test");
     assert_string_equal(value(f, "events", 0, "kind"), "open");
+    assert_int_equal(inspect_rows(f->path, "models"), 1);
+    assert_string_equal(value(f, "models", 0, "predictor"), "trees");
+    assert_string_equal(value(f, "models", 0, "n"), "7");
+    assert_string_equal(value(f, "models", 0, "tau"), "0.5");
     n = inspect_rows(f->path, "runs");
     for (row = 0; row < n; ++row) {
         if (strcmp(value(f, "runs", row, "status"), "failed") == 0) {
@@ -354,6 +358,19 @@ static void foreign_files_are_refused(void **state)
     assert_null(h);
 }
 
+static void another_format_is_refused(void **state)
+{
+    fixture *f = *state;
+    tri_history *h = NULL;
+
+    assert_int_equal(drive_to_end(f, 0).status, TRI_OK);
+    inspect_set_version(f->path, 2);
+    assert_int_equal(tri_history_read(f->path, &h), TRI_EVERSION);
+    assert_int_equal(drive_to_end(f, 1).status, TRI_EVERSION);
+    inspect_set_version(f->path, 1);
+    assert_int_equal(drive_to_end(f, 1).status, TRI_OK);
+}
+
 static void a_folder_that_is_not_there_is_an_error(void **state)
 {
     tiny_settings settings;
@@ -396,6 +413,7 @@ int main(void)
             TEST(an_existing_study_is_not_overwritten),
             TEST(resume_begins_where_there_is_nothing),
             TEST(foreign_files_are_refused),
+            TEST(another_format_is_refused),
             TEST(a_folder_that_is_not_there_is_an_error),
             TEST(in_a_hurry_the_segments_stay),
     };

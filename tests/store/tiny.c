@@ -7,6 +7,7 @@
 #include "src/store/record.h"
 
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,6 +63,7 @@ void tiny_defaults(tiny_settings *settings, const char *path)
     memset(settings, 0, sizeof *settings);
     settings->path = path;
     settings->drain_after = settings->crash_after = -1;
+    settings->stop_after = -1;
     settings->sync_every = 10;
 }
 
@@ -217,6 +219,9 @@ static tri_status feed(world *w, tri_event *event)
     if (w->result.events % w->set->sync_every == 0) {
         TRI_TRY(tri_record_sync(w->record, 1));
     }
+    if (w->result.events == w->set->stop_after) {
+        raise(SIGSTOP);
+    }
     for (i = 0; i < commands.n; ++i) {
         carry_out(w, &commands.list[i]);
     }
@@ -264,6 +269,21 @@ static tri_status feed_clock(world *w)
     return feed(w, &e);
 }
 
+/* Nobody asked for them: they are journalled, no more. */
+static tri_status feed_proposals(world *w)
+{
+    tri_event e;
+
+    memset(&e, 0, sizeof e);
+    e.kind = TRI_EV_PROPOSALS;
+    e.u.proposals.model = "trees";
+    e.u.proposals.hyper = "depth 3";
+    e.u.proposals.n_records = 7;
+    e.u.proposals.tau = 0.5;
+    TRI_TRY(feed(w, &e));
+    return feed_clock(w);
+}
+
 static tri_status feed_pool(world *w)
 {
     int rank;
@@ -277,7 +297,7 @@ static tri_status feed_pool(world *w)
                                  2,    "cpu",       0};
         TRI_TRY(feed(w, &e));
     }
-    return feed_clock(w);
+    return feed_proposals(w);
 }
 
 static tri_status feed_drain(world *w)

@@ -15,6 +15,7 @@ typedef struct tiny_settings {
     const char *study;   /* its text; NULL: tiny_study */
     int64_t drain_after; /* events of this opening, then drain; -1: never */
     int64_t crash_after; /* events of this opening, then return; -1: never */
+    int64_t stop_after;  /* events, then SIGSTOP to itself; -1: never */
     int64_t *returned;   /* counts events whose recording returned; or NULL */
     int sync_every;      /* events between syncs */
     int pause_ms;        /* between events */
