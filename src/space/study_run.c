@@ -32,6 +32,23 @@ const char *tri_sched_name(tri_sched_kind kind)
 /* ---- how the search goes ----------------------------------------------------
  */
 
+/* An amount of resource; seconds may have a unit. */
+static tri_status read_amount(const tri_yaml *at, const char *key,
+                              tri_unit unit, int64_t *out)
+{
+    double s = 0;
+
+    if (!at || unit != TRI_UNIT_SECONDS) {
+        return tri_reader_int(at, key, 1, INT64_C(1) << 52, out);
+    }
+    TRI_TRY(tri_reader_time(at, key, &s));
+    if (s != (double)(int64_t)s) {
+        return tri_reader_wrong(at, key, "whole seconds");
+    }
+    *out = (int64_t)s;
+    return TRI_OK;
+}
+
 static tri_status read_resource(tri_reader *r)
 {
     static const char *const keys[] = {"unit", "min", "max", "eta"};
@@ -50,10 +67,10 @@ static tri_status read_resource(tri_reader *r)
     TRI_TRY(tri_reader_name(tri_yaml_get(m, "unit"), "resource.unit",
                             unit_names, TRI_COUNT_OF(unit_names), &unit));
     s->resource.unit = (tri_unit)unit;
-    TRI_TRY(tri_reader_int(tri_yaml_get(m, "min"), "resource.min", 1,
-                           INT64_C(1) << 52, &s->resource.min));
-    TRI_TRY(tri_reader_int(max, "resource.max", 1, INT64_C(1) << 52,
-                           &s->resource.max));
+    TRI_TRY(read_amount(tri_yaml_get(m, "min"), "resource.min",
+                        s->resource.unit, &s->resource.min));
+    TRI_TRY(read_amount(max, "resource.max", s->resource.unit,
+                        &s->resource.max));
     TRI_TRY(tri_reader_small(tri_yaml_get(m, "eta"), "resource.eta", 2, 1000,
                              &s->resource.eta));
     if (max && s->resource.max < s->resource.min) {

@@ -220,6 +220,25 @@ static tri_status check_engine(const tri_yaml *e, const char *key,
     return TRI_OK;
 }
 
+/* Sizes are the model's: what the engine would not follow is not read. */
+static tri_status check_size(const tri_yaml *e, const char *key)
+{
+    static const char *const sizes[] = {"layers",   "hidden", "heads",
+                                        "sequence", "vocab",  "ffn",
+                                        "inputs",   "outputs"};
+    tri_status st;
+
+    if (!among(e->key, sizes, TRI_COUNT_OF(sizes))) {
+        return TRI_OK;
+    }
+    st = TRI_FAIL(TRI_EINVAL,
+                  "%s: a built-in model's sizes stand under \"model\" and do "
+                  "not vary",
+                  key);
+    tri_error_place(NULL, e->key_line, e->key_column);
+    return st;
+}
+
 static tri_status add_param(maker *m, const tri_yaml *e)
 {
     const tri_yaml *when = tri_yaml_get(e, "when");
@@ -236,6 +255,7 @@ static tri_status add_param(maker *m, const tri_yaml *e)
     }
     if (tri_model_is_built_in(m->r->study->model.kind)) {
         TRI_TRY(check_engine(e, key, &d));
+        TRI_TRY(check_size(e, key));
     }
     st = tri_space_add_param(m->b, e->key, &d, when ? when->text : NULL,
                              at->line, at->column);

@@ -276,6 +276,19 @@ static tri_status load_stream(loader *l, tri_yaml **out)
     return TRI_OK;
 }
 
+/* Place the thread's error at a byte of the text. */
+static void place_byte(const char *text, size_t at)
+{
+    int line = 1, column = 1;
+    size_t i;
+
+    for (i = 0; i < at; i++) {
+        column = text[i] == '\n' ? 1 : column + 1;
+        line += text[i] == '\n';
+    }
+    tri_error_place(NULL, line, column);
+}
+
 tri_status tri_yaml_read(const char *text, size_t bytes, tri_arena *arena,
                          const tri_yaml **out)
 {
@@ -294,6 +307,9 @@ tri_status tri_yaml_read(const char *text, size_t bytes, tri_arena *arena,
     }
     yaml_parser_set_input_string(&l.parser, (const unsigned char *)text, bytes);
     st = load_stream(&l, &root);
+    if (l.parser.error == YAML_READER_ERROR) {
+        place_byte(text, l.parser.problem_offset);
+    }
     yaml_parser_delete(&l.parser);
     if (st == TRI_OK) {
         *out = root;

@@ -187,6 +187,19 @@ static void keys_of_the_search(void **state)
     tri_study_destroy(s);
 }
 
+static void seconds_have_units(void **state)
+{
+    tri_study *s = read_with("{dp: {int: [1, 2]}}",
+                             "resource: {min: 30 s, unit: seconds, max: 10 "
+                             "min}\n");
+
+    (void)state;
+    assert_int_equal(s->resource.unit, TRI_UNIT_SECONDS);
+    assert_int_equal(s->resource.min, 30);
+    assert_int_equal(s->resource.max, 600);
+    tri_study_destroy(s);
+}
+
 static void domains(void **state)
 {
     tri_study *s = read_with(
@@ -267,6 +280,14 @@ static const struct {
          TRI_EINVAL, 3, 9, "column of /trials"},
         {"space: {predicted_bytes: 3}\nobjective: {minimize: step_s}\n",
          TRI_EINVAL, 3, 9, "column of /trials"},
+        {"space: {dp: 1, hidden: {choice: [64, 128]}}\nobjective: {minimize: "
+         "step_s}\n",
+         TRI_EINVAL, 3, 16, "sizes stand under"},
+        {"space: {dp: 1, \xff\xfe: 3}\nobjective: {minimize: step_s}\n",
+         TRI_EPARSE, 3, 16, "not UTF-8"},
+        {"space: {dp: 1}\nobjective: {minimize: loss}\nresource: {unit: "
+         "seconds, min: 1500 ms}\n",
+         TRI_ETYPE, 5, 32, "whole seconds"},
         {"space: {min: {int: [1, 2]}}\nobjective: {minimize: step_s}\n",
          TRI_EINVAL, 3, 9, "expressions use it"},
         {"space: {x-y: {int: [1, 2]}}\nobjective: {minimize: step_s}\n",
@@ -564,6 +585,7 @@ int main(void)
             cmocka_unit_test(the_manuals_example),
             cmocka_unit_test(defaults),
             cmocka_unit_test(keys_of_the_search),
+            cmocka_unit_test(seconds_have_units),
             cmocka_unit_test(domains),
             cmocka_unit_test(errors_have_places),
             cmocka_unit_test(bounded_nesting),
