@@ -231,6 +231,50 @@ static void json_has_no_nan(void **state)
     json_decref(v);
 }
 
+static void statuses_for_the_shell(void **state)
+{
+    static const struct {
+        tri_status st;
+        int exit_status;
+    } rows[] = {
+            {TRI_OK, 0},       {TRI_EINVAL, 1},   {TRI_EPARSE, 1},
+            {TRI_EUNKNOWN, 1}, {TRI_EIO, 1},      {TRI_EEXIST, 1},
+            {TRI_EOTHER, 1},   {TRI_EUNBUILT, 1}, {TRI_EMALFORMED, 1},
+            {TRI_EDATA, 1},    {TRI_ENAN, 1},     {TRI_EINFEASIBLE, 1},
+            {TRI_EEMPTY, 2},   {TRI_EOOM, 2},     {TRI_ENOMEM, 4},
+            {TRI_ENOSPACE, 4}, {TRI_EPEER, 4},    {TRI_ETIMEOUT, 4},
+            {TRI_EJOURNAL, 4}, {TRI_EFENCED, 4},  {TRI_EINTERNAL, 4},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        assert_int_equal(tri_app_exit_of(rows[i].st), rows[i].exit_status);
+    }
+}
+
+static void errors_as_json(void **state)
+{
+    json_t *o;
+
+    (void)state;
+    TRI_FAIL(TRI_ERANGE, "too %s", "large");
+    tri_error_place("s.yaml", 3, 7);
+    o = tri_app_error_json();
+    assert_string_equal(json_string_value(json_object_get(o, "error")),
+                        "too large");
+    assert_string_equal(json_string_value(json_object_get(o, "file")),
+                        "s.yaml");
+    assert_int_equal(json_integer_value(json_object_get(o, "line")), 3);
+    assert_int_equal(json_integer_value(json_object_get(o, "column")), 7);
+    assert_string_equal(json_string_value(json_object_get(o, "code")), "range");
+    json_decref(o);
+    TRI_FAIL(TRI_EIO, "gone");
+    o = tri_app_error_json();
+    assert_true(json_is_null(json_object_get(o, "file")));
+    assert_true(json_is_null(json_object_get(o, "line")));
+    json_decref(o);
+}
+
 static tri_progress some_progress(void)
 {
     tri_progress p = {.state = TRI_CTL_SEARCH,
@@ -304,6 +348,8 @@ int main(void)
             cmocka_unit_test(rows_as_csv),
             cmocka_unit_test(rows_as_json),
             cmocka_unit_test(json_has_no_nan),
+            cmocka_unit_test(statuses_for_the_shell),
+            cmocka_unit_test(errors_as_json),
             cmocka_unit_test(live_line),
             cmocka_unit_test(live_line_of_the_end),
     };
