@@ -218,6 +218,8 @@ static tri_status parse_features(tri_space *s, const tri_space_builder *b)
     }
     if (b->ranks.text) {
         TRI_TRY(parse_item(s, &b->ranks, TRI_INT, &s->ranks));
+        s->ranks_line = b->ranks.line;
+        s->ranks_column = b->ranks.column;
     }
     return TRI_OK;
 }

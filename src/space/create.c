@@ -323,6 +323,9 @@ tri_status tri_space_solve(tri_space *s, const tri_value *rows, int64_t n_rows)
     st = TRI_OK;
     if (s->ranks && s->count != 0) {
         st = s->has_rows ? find_row_ranks(s) : find_ranks(s, set);
+        if (st != TRI_OK) {
+            tri_space_blame(s->ranks_line, s->ranks_column);
+        }
     }
 done:
     free(set);

@@ -60,7 +60,8 @@ struct tri_space {
     tri_named_expr *features;
     int n_features;
     tri_expr *ranks; /* NULL: 1 */
-    int *comp_of;    /* by parameter; -1: fixed */
+    int ranks_line, ranks_column;
+    int *comp_of; /* by parameter; -1: fixed */
     tri_component *comps;
     int n_comps;
     int has_rows; /* the set is a table's rows: one diagram over everything */

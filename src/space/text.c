@@ -381,7 +381,8 @@ static void refuse_activity(const tri_space *s, const tri_config *c,
     refuse(s, -1, c, why);
     why->rule = s->has_rows ? "rows of the table" : "domains";
     for (i = 0; i < s->n_params; i++) {
-        if (s->whens[i] && tri_space_eval(s, s->whens[i], c, &v) == TRI_OK &&
+        if (s->whens[i] && c[i].type != TRI_VALUE_ERROR &&
+            tri_space_eval(s, s->whens[i], c, &v) == TRI_OK &&
             (v.u.i != 0) != (c[i].type != TRI_INACTIVE)) {
             why->rule = s->whens[i]->text;
             why->line = s->when_lines[i];
@@ -468,6 +469,47 @@ static int refusing_rule(const tri_space *s, const tri_config *c,
     return lo < s->n_rules ? lo : -1;
 }
 
+/* Whether all that `e` names has a value. */
+static int is_assigned(const tri_space *s, const tri_expr *e,
+                       const tri_config *c)
+{
+    int i;
+
+    for (i = 0; i < s->n_params; i++) {
+        if (tri_expr_uses(e, i) && c[i].type == TRI_VALUE_ERROR) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* What the assigned values decide by themselves: a `when` or a rule that they
+ * go against.  Returns 0 if there is none. */
+static int refused_already(const tri_space *s, const tri_config *c,
+                           tri_why *why)
+{
+    tri_value v;
+    int i;
+
+    for (i = 0; i < s->n_params; i++) {
+        if (s->whens[i] && c[i].type != TRI_VALUE_ERROR &&
+            is_assigned(s, s->whens[i], c) &&
+            tri_space_eval(s, s->whens[i], c, &v) == TRI_OK &&
+            (v.u.i != 0) != (c[i].type != TRI_INACTIVE)) {
+            refuse_activity(s, c, why);
+            return 1;
+        }
+    }
+    for (i = 0; i < s->n_rules; i++) {
+        if (is_assigned(s, s->rules[i].expr, c) &&
+            (tri_space_eval(s, s->rules[i].expr, c, &v) != TRI_OK || !v.u.i)) {
+            refuse(s, i, c, why);
+            return 1;
+        }
+    }
+    return 0;
+}
+
 static tri_status why_partial(const tri_space *s, const tri_config *c,
                               tri_why *why)
 {
@@ -477,7 +519,8 @@ static tri_status why_partial(const tri_space *s, const tri_config *c,
     if (!set) {
         return TRI_FAIL(TRI_ENOMEM, "no memory for a configuration");
     }
-    if (!s->has_rows && rules_complete(s, c, s->n_rules - 1, set) == 0) {
+    if (!refused_already(s, c, why) && !s->has_rows &&
+        rules_complete(s, c, s->n_rules - 1, set) == 0) {
         rule = refusing_rule(s, c, set);
         if (rule < 0) {
             refuse_activity(s, c, why);

@@ -143,6 +143,7 @@ static void floats(void **state)
     double u[BRUTE_PARAMS] = {0.5, 0.5, 0.5, 0.5}, low = 0;
     brute b;
     tri_space *s;
+    tri_why w;
     int i, n;
 
     (void)state;
@@ -179,6 +180,13 @@ static void floats(void **state)
         assert_true(tri_space_valid(s, near + i * b.n, NULL));
     }
     assert_true(tri_space_rule_refused(s, 0) == -1);
+    assert_int_equal(tri_space_why(s, "k=1 m=0.5", &w), TRI_OK);
+    assert_false(w.valid);
+    assert_string_equal(w.rule, "k > 2");
+    assert_int_equal(tri_space_why(s, "k=1 x=0.5", &w), TRI_OK);
+    assert_string_equal(w.rule, "x * k > 1");
+    assert_int_equal(tri_space_why(s, "k=3", &w), TRI_OK);
+    assert_true(w.valid);
     assert_int_equal(tri_space_at(s, 0, c), TRI_ERANGE);
     tri_space_destroy(s);
 }

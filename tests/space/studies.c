@@ -384,6 +384,28 @@ static void errors_have_places(void **state)
     }
 }
 
+static void ranks_must_be_ranks(void **state)
+{
+    static const char *const formulas[] = {"x - 3", "10 // (x - 2)"};
+    static const tri_status statuses[] = {TRI_ERANGE, TRI_EDIVZERO};
+    char text[500];
+    size_t i;
+
+    (void)state;
+    for (i = 0; i < 2; i++) {
+        tri_study *s = NULL;
+        snprintf(text, sizeof text,
+                 "study: t\nmodel: {kind: synthetic}\nspace: {x: {int: [1, "
+                 "4]}}\nranks: %s\nobjective: {minimize: loss}\n",
+                 formulas[i]);
+        assert_int_equal(
+                tri_study_parse(text, strlen(text), "t", NULL, NULL, &s),
+                statuses[i]);
+        assert_int_equal(tri_error_last()->line, 4);
+        assert_int_equal(tri_error_last()->column, 8);
+    }
+}
+
 static void bounded_nesting(void **state)
 {
     char text[3000] = "study: ";
@@ -588,6 +610,7 @@ int main(void)
             cmocka_unit_test(seconds_have_units),
             cmocka_unit_test(domains),
             cmocka_unit_test(errors_have_places),
+            cmocka_unit_test(ranks_must_be_ranks),
             cmocka_unit_test(bounded_nesting),
             cmocka_unit_test(what_is_not_built_is_said),
             cmocka_unit_test(built_in_rules_by_name),
