@@ -188,6 +188,32 @@ static tri_status simulate(const sim_options *o, const tri_study *study,
     return st;
 }
 
+static tri_status can_simulate(const sim_options *o, const tri_study *study)
+{
+    tri_status st;
+    int lo;
+    int hi;
+
+    TRI_TRY(tri_app_study_not_empty(study));
+    if (study->model.kind != TRI_MODEL_SYNTHETIC &&
+        study->model.kind != TRI_MODEL_TABLE) {
+        st = TRI_FAIL(TRI_EUNBUILT,
+                      "a model of kind %s cannot be simulated; only synthetic "
+                      "and table have curves",
+                      tri_model_name(study->model.kind));
+        tri_error_place(o->common.file, 0, 0);
+        return st;
+    }
+    tri_space_rank_range(study->space, &lo, &hi);
+    if (lo > o->workers) {
+        return TRI_FAIL(TRI_EEMPTY,
+                        "the smallest valid configuration needs %d ranks, and "
+                        "--workers gives %" PRId64,
+                        lo, o->workers);
+    }
+    return TRI_OK;
+}
+
 static tri_status prepare(const sim_options *o, tri_study **out)
 {
     tri_study *study = NULL;
@@ -201,15 +227,7 @@ static tri_status prepare(const sim_options *o, tri_study **out)
                                       "of kind table");
     }
     TRI_TRY(tri_app_study(o->common.file, &study));
-    st = tri_app_study_not_empty(study);
-    if (st == TRI_OK && study->model.kind != TRI_MODEL_SYNTHETIC &&
-        study->model.kind != TRI_MODEL_TABLE) {
-        st = TRI_FAIL(TRI_EUNBUILT,
-                      "a model of kind %s cannot be simulated; only synthetic "
-                      "and table have curves",
-                      tri_model_name(study->model.kind));
-        tri_error_place(o->common.file, 0, 0);
-    }
+    st = can_simulate(o, study);
     if (st != TRI_OK) {
         tri_study_destroy(study);
         return st;
@@ -221,13 +239,33 @@ static tri_status prepare(const sim_options *o, tri_study **out)
     return TRI_OK;
 }
 
+/* Returns the exit status that the controller gave the study. */
+static int report(const sim_options *o, const tri_sim_result *result,
+                  const tri_ctl *ctl)
+{
+    tri_progress p;
+
+    tri_ctl_progress(ctl, &p);
+    if (o->common.json) {
+        print_json(result, ctl);
+    } else {
+        print_text(result, ctl);
+    }
+    if (p.state != TRI_CTL_ENDED) {
+        return TRI_EXIT_DONE;
+    }
+    if (p.end_status != TRI_EXIT_DONE) {
+        TRI_LOG_JOB(TRI_LOG_ERROR, "%s", p.end_why);
+    }
+    return p.end_status;
+}
+
 int tri_app_sim(int argc, char **argv)
 {
     sim_options o = {.workers = 0};
     tri_study *study = NULL;
     tri_sim_result result = {0};
     tri_ctl *ctl = NULL;
-    tri_progress p;
     int status = tri_app_parse(&argp, argc, argv, &o.common, "STUDY.yaml");
 
     if (status >= 0) {
@@ -240,13 +278,7 @@ int tri_app_sim(int argc, char **argv)
         status = tri_app_fail();
         goto destroy_study;
     }
-    if (o.common.json) {
-        print_json(&result, ctl);
-    } else {
-        print_text(&result, ctl);
-    }
-    tri_ctl_progress(ctl, &p);
-    status = p.state == TRI_CTL_ENDED ? p.end_status : TRI_EXIT_DONE;
+    status = report(&o, &result, ctl);
     tri_ctl_destroy(ctl);
     tri_sim_result_fini(&result);
 destroy_study:

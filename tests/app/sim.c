@@ -66,6 +66,16 @@ static void refusals(void **state)
     cli_expect_sentence(cli_run("sim none.yaml --workers 2"), 1, "none.yaml");
     cli_expect_sentence(cli_run("sim bowl.yaml --workers 2 --curves c.csv"), 1,
                         "not built yet");
+    cli_write("wide.yaml", "study: wide\n"
+                           "model: {kind: synthetic, fail: 1}\n"
+                           "space: {a: {int: [1, 4]}}\n"
+                           "ranks: 4 * a\n"
+                           "objective: {minimize: loss}\n"
+                           "budget: {trials: 4}\n");
+    cli_expect_sentence(cli_run("sim wide.yaml --workers 3"), 2,
+                        "needs 4 ranks, and --workers gives 3");
+    cli_expect_sentence(cli_run("sim wide.yaml --workers 8"), 2,
+                        "no run finished");
     cli_expect_json_error(cli_run("sim gpt.yaml --workers 2 --json"), 1,
                           "not-built", "gpt");
 }
