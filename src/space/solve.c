@@ -393,7 +393,8 @@ static tri_status try_value(solver *s, int level, int32_t index, tri_value v)
     int failing = s->failing;
     int32_t child = TRI_DD_NONE;
 
-    if (++s->work > s->in->max_work || s->dd->n_arcs > MAX_ARCS) {
+    s->work += 1 + (s->starts[level + 1] - s->starts[level]) / 64;
+    if (s->work > s->in->max_work || s->dd->n_arcs > MAX_ARCS) {
         return too_large(s);
     }
     s->forest.value[level] = v;

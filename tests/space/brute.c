@@ -143,11 +143,26 @@ static void make_distinct(brute *b)
     b->count = n;
 }
 
+static void find_ranks(brute *b, const tri_expr *ranks)
+{
+    tri_value v;
+    int64_t i;
+
+    b->rank_lo = b->rank_hi = b->count > 0;
+    for (i = 0; ranks && i < b->count; i++) {
+        assert_int_equal(tri_expr_eval(ranks, b->points + i * b->n, &v),
+                         TRI_OK);
+        b->rank_lo = i == 0 || v.u.i < b->rank_lo ? (int)v.u.i : b->rank_lo;
+        b->rank_hi = i == 0 || v.u.i > b->rank_hi ? (int)v.u.i : b->rank_hi;
+    }
+}
+
 void brute_solve(brute *b)
 {
     tri_var vars[BRUTE_PARAMS];
     const char *words[256];
     tri_expr *when[BRUTE_PARAMS] = {NULL}, *rules[BRUTE_PARAMS] = {NULL};
+    tri_expr *ranks = NULL;
     int i, n_words;
 
     b->count = 0;
@@ -167,6 +182,13 @@ void brute_solve(brute *b)
     }
     all_points(b, when, rules);
     make_distinct(b);
+    if (b->ranks) {
+        assert_int_equal(
+                tri_expr_read(b->ranks, vars, b->n, words, n_words, &ranks),
+                TRI_OK);
+    }
+    find_ranks(b, ranks);
+    tri_expr_destroy(ranks);
     for (i = 0; i < BRUTE_PARAMS; i++) {
         tri_expr_destroy(when[i]);
         tri_expr_destroy(rules[i]);
@@ -196,6 +218,9 @@ tri_space *brute_space(const brute *b)
         assert_int_equal(tri_space_add_constraint(builder, b->constraints[i],
                                                   NULL, 0, i + 1, 1),
                          TRI_OK);
+    }
+    if (b->ranks) {
+        assert_int_equal(tri_space_set_ranks(builder, b->ranks, 0, 0), TRI_OK);
     }
     st = tri_space_create(builder, &s);
     if (st != TRI_OK) {

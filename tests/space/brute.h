@@ -17,10 +17,12 @@ typedef struct brute {
     const char *names[BRUTE_PARAMS];
     const char *constraints[BRUTE_PARAMS];
     int n_constraints;
+    const char *ranks; /* NULL: none */
     /* results of brute_solve */
     tri_config *points; /* distinct, in order: count x n */
     int64_t count;
     double raw;
+    int rank_lo, rank_hi;         /* 0 of an empty set */
     double refused[BRUTE_PARAMS]; /* raw points that one constraint refuses */
 } brute;
 

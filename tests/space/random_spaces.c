@@ -156,6 +156,10 @@ static size_t put_truth(tri_rng *rng, char *buf, size_t n, int depth)
     return put(buf, n, k == 4 ? "))" : ")");
 }
 
+static const char *const rank_formulas[] = {
+        "1 + abs(a * b)", "max(1, a + b - d)", "if(c == red, 2, 1) * max(a, 1)",
+        "1 + (a + 3 * b) % 7"};
+
 static const char *make_constraint(tri_rng *rng, int n)
 {
     int k = pick(rng, 10);
@@ -189,6 +193,7 @@ static void make_space(tri_rng *rng, brute *b)
     if (b->n > 6 && pick(rng, 2)) {
         b->when[6] = b->when[2] && pick(rng, 2) ? "c == red" : whens[0];
     }
+    b->ranks = pick(rng, 3) ? rank_formulas[pick(rng, 4)] : NULL;
     b->n_constraints = pick(rng, 4);
     for (i = 0; i < b->n_constraints; i++) {
         b->constraints[i] = make_constraint(rng, b->n);
@@ -236,12 +241,18 @@ static int differs(const brute *b, const tri_space *s)
 {
     tri_config c[BRUTE_PARAMS];
     int64_t i, index;
-    int k;
+    int k, lo, hi;
 
     if (tri_space_count(s) != b->count || tri_space_raw(s) != b->raw) {
         print_message("count %lld for %lld, raw %g for %g\n",
                       (long long)tri_space_count(s), (long long)b->count,
                       tri_space_raw(s), b->raw);
+        return 1;
+    }
+    tri_space_rank_range(s, &lo, &hi);
+    if (lo != b->rank_lo || hi != b->rank_hi) {
+        print_message("ranks %d to %d for %d to %d\n", lo, hi, b->rank_lo,
+                      b->rank_hi);
         return 1;
     }
     for (k = 0; k < b->n_constraints; k++) {
