@@ -128,17 +128,17 @@ static tri_status start(tri_cluster *m, int slot)
 {
     tri_slot *s = &m->slots.list[slot];
     uint64_t key = (uint64_t)s->run | (uint64_t)s->attempt << 48;
-    double lasts, survives;
+    double survives;
 
     tri_curve_at(m->source, s->config, s->run, s->from, s->to, &s->end);
-    lasts = s->end.duration_s * straggling(m, key);
+    s->lasts_s = s->end.duration_s * straggling(m, key);
     survives = survival(m, key);
     s->state = TRI_SLOT_RUNNING;
     s->start_s = m->now_s;
-    if (survives < lasts) {
+    if (survives < s->lasts_s) {
         return happen(m, m->now_s + survives, HAPPENS_LOSS, slot);
     }
-    return happen(m, m->now_s + lasts, HAPPENS_END, slot);
+    return happen(m, m->now_s + s->lasts_s, HAPPENS_END, slot);
 }
 
 static void leave(tri_cluster *m, int slot)
@@ -267,8 +267,7 @@ static tri_status pause(tri_cluster *m, int slot)
 /* How far a run is that was stopped in the midst of it. */
 static int64_t reached(const tri_cluster *m, const tri_slot *s)
 {
-    double lasts = s->end.duration_s;
-    double share = lasts > 0 ? (m->now_s - s->start_s) / lasts : 0;
+    double share = s->lasts_s > 0 ? (m->now_s - s->start_s) / s->lasts_s : 0;
     int64_t step = s->from + (int64_t)((double)(s->to - s->from) * share);
 
     return step < s->to ? step : s->to - 1;
@@ -370,7 +369,8 @@ static tri_status verdict(tri_cluster *m, const tri_cmd_verdict *c)
     if (s->state == TRI_SLOT_FORMING) {
         m->score.busy += s->n_ranks;
     }
-    s->save = c->save;
+    /* a drain leaves time for the checkpoint that its policy wants */
+    s->save = c->save || (c->drain && s->save && s->state == TRI_SLOT_RUNNING);
     s->state = TRI_SLOT_LEAVING;
     if (c->verdict == TRI_VERDICT_STOP) {
         return happen(m, m->now_s, HAPPENS_INTERRUPT, slot);

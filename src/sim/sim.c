@@ -128,7 +128,7 @@ static tri_status drain(tri_cluster *m)
 {
     tri_event e = {.kind = TRI_EV_DRAIN};
 
-    e.u.drain.why = TRI_DRAIN_NOW;
+    e.u.drain.why = TRI_DRAIN_SIGNAL;
     m->reopen = 1;
     return tri_cluster_feed(m, &e);
 }

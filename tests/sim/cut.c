@@ -24,10 +24,9 @@ static const char format[] = "study: cut\n"
                              "finals: %s\n";
 
 typedef struct ending {
-    int64_t trials, measured;
+    int64_t trials, measured, n_top, interrupted;
     uint64_t configurations; /* exclusive or of their hashes */
-    uint64_t at_top;         /* the same of those with a result at the top: */
-    int64_t n_top;
+    uint64_t at_top;         /* the same of those with a result at the top */
 } ending;
 
 static ending end_of(const tri_ctl *ctl)
@@ -63,6 +62,7 @@ static ending run(const tri_study *study, tri_sim_settings *set,
     assert_int_equal(r.end_status, 0);
     check_end(&t, ctl);
     e = end_of(ctl);
+    e.interrupted = t.interrupted;
     *n_events = r.n_events;
     tracker_fini(&t);
     tri_sim_result_fini(&r);
@@ -91,7 +91,7 @@ static void cut_everywhere(const char *objective, const char *scheduler,
     tri_sim_settings set;
     tri_study *study;
     char yaml[1024];
-    int64_t whole, events;
+    int64_t whole, events, interrupted = 0;
     ending plain;
 
     snprintf(yaml, sizeof yaml, format, objective, scheduler, finals);
@@ -105,6 +105,7 @@ static void cut_everywhere(const char *objective, const char *scheduler,
 
         set.drain_after = cut;
         e = run(study, &set, &events);
+        interrupted += e.interrupted;
         assert_same(&plain, &e, exact);
         set.drain_after = -1;
         set.crash_after = cut;
@@ -112,6 +113,9 @@ static void cut_everywhere(const char *objective, const char *scheduler,
         assert_same(&plain, &e, exact);
         set.crash_after = -1;
     }
+    print_message("%lld events, %lld runs interrupted in all\n",
+                  (long long)whole, (long long)interrupted);
+    assert_true(interrupted > whole);
     tri_study_destroy(study);
 }
 

@@ -22,6 +22,7 @@ void tracker_fini(tracker *t)
 {
     free(t->run_state);
     free(t->left_rung);
+    free(t->flying_run);
 }
 
 static void follow(tracker *t, const tri_ctl *ctl)
@@ -40,8 +41,11 @@ static void follow(tracker *t, const tri_ctl *ctl)
         t->search_runs += v.phase == TRI_PHASE_SEARCH;
         t->run_state[t->n_runs] = TRI_RUN_FORMING;
     }
+    t->flying_run = realloc(t->flying_run,
+                            ((size_t)trials + 1) * sizeof *t->flying_run);
     for (; t->n_trials < trials; t->n_trials++) {
         t->left_rung[t->n_trials] = -1;
+        t->flying_run[t->n_trials] = -1;
     }
 }
 
@@ -103,9 +107,14 @@ static void check_flight(tracker *t, const tri_ctl *ctl)
             continue;
         }
         tri_ctl_run(ctl, i, &v);
+        assert_true(t->flying_run[v.trial] < 0); /* one run a trial */
+        t->flying_run[v.trial] = i;
         flying++;
         held += v.n_ranks;
         finals += v.phase == TRI_PHASE_FINALS;
+    }
+    for (int64_t i = 0; i < t->n_trials; i++) {
+        t->flying_run[i] = -1;
     }
     tri_ctl_progress(ctl, &p);
     assert_int_equal(held, busy);
@@ -181,6 +190,7 @@ tri_status check_invariants(void *ctx, const tri_event *event,
     assert_true(event->time_s >= t->last_s);
     t->last_s = event->time_s;
     t->requeued += event->kind == TRI_EV_LOST;
+    t->interrupted += event->kind == TRI_EV_INTERRUPTED;
     follow(t, ctl);
     check_run_states(t, ctl);
     check_flight(t, ctl);

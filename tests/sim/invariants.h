@@ -13,12 +13,14 @@ typedef struct tracker {
     int workers;
     double last_s;
     /* by run: the last state seen; by trial: the highest rung promoted out of,
-     * and attempts at each rung */
+     * and the run in flight */
     unsigned char *run_state;
     int64_t n_runs, search_runs;
     int *left_rung;
+    int64_t *flying_run;
     int64_t n_trials;
-    int64_t promotions, finals_runs, requeued; /* what was seen at all */
+    int64_t promotions, finals_runs, requeued,
+            interrupted; /* what was seen at all */
 } tracker;
 
 void tracker_init(tracker *t, const tri_study *study, int workers);

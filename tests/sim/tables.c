@@ -137,7 +137,7 @@ static void simulate_case(const table_case *t)
     tri_sim_result_fini(&r);
     set.each = check_invariants;
     set.ctx = &seen;
-    set.max_virtual_s = 20; /* each event of it is looked at in full */
+    set.max_virtual_s = 6; /* each event of it is looked at in full */
     simulate(study, &set, &r, &ctl);
     tri_sim_result_fini(&r);
     tracker_fini(&seen);
