@@ -7,6 +7,7 @@
 
 #define SHORTEST_S 50e-6
 #define LONGEST_S  5e-3
+#define TIMES      4
 
 double tri_now(void)
 {
@@ -31,6 +32,7 @@ void tri_sleep(double s)
 void tri_pause_reset(tri_pause *p)
 {
     p->next_s = 0;
+    p->n = 0;
 }
 
 void tri_pause_sleep(tri_pause *p)
@@ -39,8 +41,8 @@ void tri_pause_sleep(tri_pause *p)
         p->next_s = SHORTEST_S;
     }
     tri_sleep(p->next_s);
-    p->next_s *= 2;
-    if (p->next_s > LONGEST_S) {
-        p->next_s = LONGEST_S;
+    if (++p->n == TIMES) {
+        p->n = 0;
+        p->next_s = p->next_s < LONGEST_S / 2 ? 2 * p->next_s : LONGEST_S;
     }
 }

@@ -1,13 +1,17 @@
 /*
  * Monotonic time, and the pause of a loop that found nothing to do: 50 us
- * doubling to 5 ms, so that an idle rank costs under 1 % of a core.  No
- * busy-waiting anywhere: ranks may outnumber cores.
+ * doubling to 5 ms, so that an idle rank costs under 1 % of a core.  Each
+ * length is slept four times before it doubles: a sleep then lasts an eighth
+ * of the wait so far at most, and two sides that wait for each other do not
+ * drive each other up to the longest.  No busy-waiting anywhere: ranks may
+ * outnumber cores.
  */
 #ifndef TRI_MPI_WORKERS_PAUSE_H
 #define TRI_MPI_WORKERS_PAUSE_H
 
 typedef struct tri_pause {
     double next_s; /* length of the next sleep; 0: from the start */
+    int n;         /* sleeps of this length so far */
 } tri_pause;
 
 /* Seconds by a clock that never steps. */
