@@ -7,19 +7,15 @@
  */
 #include "src/space/solve.h"
 
+#include "src/space/memo.h"
+
 #include <stdlib.h>
 #include <string.h>
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#define KEY_BYTES  65536
-#define MEMO_SLOTS (1u << 22) /* beyond it old entries are overwritten */
-#define MAX_ARCS   60000000u
-
-typedef struct memo_entry {
-    uint64_t a, b; /* the key; 0, 0: empty */
-    int32_t node;
-} memo_entry;
+#define KEY_BYTES 65536
+#define MAX_ARCS  60000000u
 
 typedef struct root {
     int node;
@@ -36,8 +32,7 @@ typedef struct solver {
     int *program;  /* node ids by level, */
     int *starts;   /* from starts[level] to starts[level + 1] */
     tri_dd *dd;
-    memo_entry *memo;
-    size_t n_memo, used_memo;
+    tri_memo memo;
     tri_dd_arc *scratch; /* arcs of all open nodes, a stack */
     size_t n_scratch, cap_scratch;
     unsigned char *key;
@@ -236,57 +231,6 @@ static int open_goals(solver *s, int level)
     return 1;
 }
 
-/* ---- the memo -------------------------------------------------------- */
-
-static memo_entry *find(solver *s, uint64_t a, uint64_t b)
-{
-    size_t mask = s->n_memo - 1, at = a & mask, tries;
-
-    for (tries = 0; tries < 8; tries++, at = (at + 1) & mask) {
-        memo_entry *e = &s->memo[at];
-        if ((e->a == a && e->b == b) || (e->a == 0 && e->b == 0)) {
-            return e;
-        }
-    }
-    return &s->memo[a & mask]; /* to be overwritten */
-}
-
-static tri_status grow_memo(solver *s)
-{
-    memo_entry *old = s->memo;
-    size_t n = s->n_memo, i;
-
-    if (s->used_memo * 2 < n || n >= MEMO_SLOTS) {
-        return TRI_OK;
-    }
-    s->memo = calloc(n * 4, sizeof *s->memo);
-    if (!s->memo) {
-        s->memo = old;
-        return no_memory();
-    }
-    s->n_memo = n * 4;
-    for (i = 0; i < n; i++) {
-        if (old[i].a != 0 || old[i].b != 0) {
-            *find(s, old[i].a, old[i].b) = old[i];
-        }
-    }
-    free(old);
-    return TRI_OK;
-}
-
-static tri_status remember(solver *s, uint64_t a, uint64_t b, int32_t node)
-{
-    memo_entry *e;
-
-    TRI_TRY(grow_memo(s));
-    e = find(s, a, b);
-    s->used_memo += e->a == 0 && e->b == 0;
-    e->a = a;
-    e->b = b;
-    e->node = node;
-    return TRI_OK;
-}
-
 /* ---- the search ------------------------------------------------------ */
 
 static void run_program(solver *s, int level)
@@ -438,7 +382,6 @@ static int64_t weight_of(const solver *s, int level)
 static tri_status expand(solver *s, int level, int32_t *out)
 {
     XXH128_hash_t hash;
-    const memo_entry *e;
     size_t base = s->n_scratch;
     int32_t node = TRI_DD_NONE;
     int cut;
@@ -452,10 +395,7 @@ static tri_status expand(solver *s, int level, int32_t *out)
     }
     cut = s->n_key > KEY_BYTES; /* then nothing is known to be equal to it */
     hash = XXH3_128bits(s->key, cut ? 0 : s->n_key);
-    hash.low64 |= hash.low64 == 0;
-    e = find(s, hash.low64, hash.high64);
-    if (!cut && e->a == hash.low64 && e->b == hash.high64) {
-        *out = e->node;
+    if (!cut && tri_memo_get(&s->memo, hash.low64, hash.high64, out)) {
         return TRI_OK;
     }
     TRI_TRY(try_all(s, level));
@@ -469,7 +409,7 @@ static tri_status expand(solver *s, int level, int32_t *out)
     }
     s->n_scratch = base;
     if (!cut) {
-        TRI_TRY(remember(s, hash.low64, hash.high64, node));
+        TRI_TRY(tri_memo_put(&s->memo, hash.low64, hash.high64, node));
     }
     *out = node;
     return TRI_OK;
@@ -549,10 +489,8 @@ static tri_status prepare(solver *s)
 
     TRI_TRY(tri_forest_init(&s->forest, s->in->n_levels));
     s->roots = calloc((size_t)s->in->n_goals + 1, sizeof *s->roots);
-    s->n_memo = 1024;
-    s->memo = calloc(s->n_memo, sizeof *s->memo);
     s->key = malloc(KEY_BYTES);
-    if (!s->roots || !s->memo || !s->key) {
+    if (!s->roots || !s->key) {
         return no_memory();
     }
     for (i = 0; i < s->in->n_goals; i++) {
@@ -571,7 +509,7 @@ static void release(solver *s)
     free(s->roots);
     free(s->program);
     free(s->starts);
-    free(s->memo);
+    tri_memo_fini(&s->memo);
     free(s->scratch);
     free(s->key);
 }
