@@ -361,7 +361,6 @@ static int find_witness(tri_ctl *ctl, const tri_run_row *r, int32_t rank)
         if (h->charged && ctl->trials[h->lost_trial].suspicion) {
             ctl->trials[h->lost_trial].suspicion--;
         }
-        h->charged = 0;
     }
     return found;
 }

@@ -263,6 +263,135 @@ static void checkpoints_are_dropped(void **state)
     world_fini(&w);
 }
 
+static void failures_and_losses_share_the_attempts(void **state)
+{
+    world w;
+
+    (void)state;
+    start(&w, 1, 1);
+    for (int i = 0; i < 3; i++) {
+        world_lost(&w, i, TRI_REASON_NODE_LOST, -1, 1);
+    }
+    world_failed(&w, 3, TRI_REASON_BAD_EXIT); /* the fourth: no retry */
+    assert_int_equal(trial(&w, 0).state, TRI_TRIAL_FAILED);
+    assert_int_equal(trial(&w, 0).reason, TRI_REASON_BAD_EXIT);
+    world_fini(&w);
+}
+
+static void a_trial_is_no_witness_for_itself(void **state)
+{
+    world w;
+
+    (void)state;
+    start(&w, 1, 1);
+    world_lost(&w, 0, TRI_REASON_RANK_LOST, -1, 0);
+    assert_int_equal(trial(&w, 0).suspicion, 1);
+    w.now = 5;
+    world_lost(&w, 1, TRI_REASON_RANK_LOST, -1, 0);
+    assert_int_equal(trial(&w, 0).reason, TRI_REASON_KILLED);
+    world_fini(&w);
+}
+
+/* Trials 0 and 1 have results; 2 and 3 are running. */
+static void two_and_two(world *w)
+{
+    start(w, 2, 2);
+    world_finished(w, 0, 5);
+    world_paused(w, 0, "");
+    world_formed(w, 2);
+    world_finished(w, 1, 6);
+    world_paused(w, 1, "");
+    world_formed(w, 3);
+}
+
+static void what_waits_goes_before_going_on(void **state)
+{
+    world w;
+
+    (void)state;
+    two_and_two(&w);
+    world_lost(&w, 2, TRI_REASON_RANK_LOST, 1, 1);
+    assert_int_equal(w.last.n, 0);
+    world_finished(&w, 3, 1); /* the best of three */
+    assert_int_equal(world_command(&w, TRI_CMD_VERDICT, 0)->u.verdict.verdict,
+                     TRI_VERDICT_RELEASE);
+    world_paused(&w, 3, "");
+    assert_int_equal(assigned(&w, 0)->trial, 2);
+    world_fini(&w);
+}
+
+static void a_group_with_a_dead_rank_does_not_go_on(void **state)
+{
+    world w;
+    wrun *r;
+
+    (void)state;
+    two_and_two(&w);
+    r = world_find(&w, 3);
+    world_rank(&w, r->ranks[0], TRI_RANK_DOWN);
+    world_finished(&w, 3, 1);
+    assert_int_equal(world_command(&w, TRI_CMD_VERDICT, 0)->u.verdict.verdict,
+                     TRI_VERDICT_RELEASE);
+    world_paused(&w, 3, "");
+    assert_int_equal(world_count(&w, TRI_CMD_ASSIGN), 0);
+    world_fini(&w);
+}
+
+static void checkpoints_have_a_budget(void **state)
+{
+    static const char text[] = "study: t\nmodel: {kind: synthetic}\n"
+                               "space: {x: {int: [0, 99]}}\n"
+                               "objective: {minimize: loss}\n"
+                               "resource: {min: 1, max: 9, eta: 3}\n"
+                               "checkpoints: {max_bytes: 1 KiB}\n"
+                               "budget: {trials: 6}\nfinals: none\n";
+    tri_event e = {.kind = TRI_EV_PAUSED,
+                   .u.outcome = {.checkpoint = "c", .checkpoint_bytes = 2000}};
+    world w;
+
+    (void)state;
+    world_init(&w, text);
+    world_begin(&w, 1, 1);
+    assert_int_equal(assigned(&w, 0)->save, 1);
+    world_run(&w, 0, 1);
+    w.n_runs = 0;
+    w.holder[1] = -1;
+    world_feed(&w, &e);
+    assert_int_equal(assigned(&w, 0)->trial, 1);
+    assert_int_equal(assigned(&w, 0)->save, 0);
+    world_fini(&w);
+}
+
+/* Throughput: a promoted run starts afresh, an interrupted one goes on. */
+static void rates_go_on_within_a_rung_only(void **state)
+{
+    static const char text[] =
+            "study: t\nmodel: {kind: process, command: [train]}\n"
+            "space: {x: {int: [0, 99]}}\n"
+            "objective: {maximize: tokens_per_s}\n"
+            "resource: {min: 1, max: 9, eta: 3}\n"
+            "checkpoints: {policy: always}\n"
+            "budget: {trials: 3}\nfinals: none\n";
+    world w;
+
+    (void)state;
+    world_init(&w, text);
+    world_begin(&w, 1, 1);
+    for (int i = 0; i < 3; i++) {
+        world_run(&w, i, 9 - i);
+        world_paused(&w, i, "rung 0");
+    }
+    assert_int_equal(assigned(&w, 0)->trial, 0);
+    assert_int_equal(assigned(&w, 0)->rung, 1);
+    assert_string_equal(assigned(&w, 0)->checkpoint, "");
+    world_formed(&w, 3);
+    world_drain(&w, TRI_DRAIN_SIGNAL);
+    world_interrupted(&w, 3, "rung 1");
+    world_begin(&w, 1, 1);
+    assert_string_equal(assigned(&w, 0)->checkpoint, "rung 1");
+    world_fini(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -276,7 +405,13 @@ int main(void)
             cmocka_unit_test(groups_of_a_host_witness_each_other),
             cmocka_unit_test(all_failed_is_nothing_feasible),
             cmocka_unit_test(a_failed_save_keeps_the_result),
-            cmocka_unit_test(checkpoints_are_dropped)};
+            cmocka_unit_test(checkpoints_are_dropped),
+            cmocka_unit_test(failures_and_losses_share_the_attempts),
+            cmocka_unit_test(a_trial_is_no_witness_for_itself),
+            cmocka_unit_test(what_waits_goes_before_going_on),
+            cmocka_unit_test(a_group_with_a_dead_rank_does_not_go_on),
+            cmocka_unit_test(checkpoints_have_a_budget),
+            cmocka_unit_test(rates_go_on_within_a_rung_only)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -240,6 +240,89 @@ static void hosts_of_a_run(void **state)
     world_fini(&w);
 }
 
+/* Only failures so far: nothing is predicted, but a median run is known. */
+static void patience_of_the_head_is_two_median_runs(void **state)
+{
+    static const char text[] = SPACE
+            "budget: {trials: 20}\n"
+            "start: [{x: 1, g: 3}, {x: 2, g: 2}, {x: 3, g: 1}, {x: 4, g: 1},\n"
+            "        {x: 5, g: 1}, {x: 6, g: 1}, {x: 7, g: 1}]\n";
+    world w;
+
+    (void)state;
+    world_init(&w, text);
+    world_begin(&w, 4, 4);
+    assert_int_equal(assigned(&w, 1)->trial, 2);
+    w.now = 10; /* waited 10, the median run is 10 */
+    world_failed(&w, 1, TRI_REASON_OOM);
+    assert_int_equal(assigned(&w, 0)->trial, 3);
+    w.now = 20; /* 20 and 10 */
+    world_failed(&w, 2, TRI_REASON_OOM);
+    assert_int_equal(assigned(&w, 0)->trial, 4);
+    w.now = 21; /* 21 and 10: no longer */
+    world_failed(&w, 3, TRI_REASON_OOM);
+    assert_int_equal(world_count(&w, TRI_CMD_ASSIGN), 0);
+    world_failed(&w, 0, TRI_REASON_OOM);
+    assert_int_equal(assigned(&w, 0)->trial, 1);
+    world_fini(&w);
+}
+
+/* A rank of a running group dies; what it ran is too large from then on. */
+static void parked_while_it_runs(void **state)
+{
+    static const char text[] =
+            SPACE "budget: {trials: 3}\nstart: [{x: 1, g: 2}, {x: 2, g: 1}]\n";
+    world w;
+    tri_trial_view t;
+
+    (void)state;
+    world_init(&w, text);
+    world_begin(&w, 2, 2);
+    world_formed(&w, 0);
+    world_rank(&w, 1, TRI_RANK_DOWN);
+    tri_ctl_trial(w.ctl, 0, &t);
+    assert_int_equal(t.state, TRI_TRIAL_RUNNING); /* as far as is known */
+    world_lost(&w, 0, TRI_REASON_RANK_LOST, 1, 1);
+    tri_ctl_trial(w.ctl, 0, &t);
+    assert_int_equal(t.state, TRI_TRIAL_PARKED);
+    assert_int_equal(assigned(&w, 0)->trial, 1);
+    world_run(&w, 1, 1);
+    world_paused(&w, 1, "");
+    assert_int_equal(assigned(&w, 0)->trial, 2);
+    world_rank(&w, 1, TRI_RANK_UP);
+    tri_ctl_trial(w.ctl, 0, &t);
+    assert_int_equal(t.state, TRI_TRIAL_RUNNING); /* it waits for ranks */
+    world_run(&w, 2, 1);
+    world_paused(&w, 2, "");
+    assert_int_equal(assigned(&w, 0)->trial, 0);
+    world_fini(&w);
+}
+
+/* Nothing new fits one rank; a second one comes. */
+static void more_ranks_more_configurations(void **state)
+{
+    static const char text[] = "study: t\nmodel: {kind: synthetic}\n"
+                               "space: {g: {choice: [1, 2]}}\nranks: g\n"
+                               "objective: {minimize: loss}\n"
+                               "resource: {min: 1, max: 9}\nfinals: none\n";
+    world w;
+
+    (void)state;
+    world_init(&w, text);
+    world_open(&w);
+    world_pool(&w, 2, 2);
+    world_rank(&w, 2, TRI_RANK_DOWN);
+    world_clock(&w, 0);
+    world_rank(&w, 2, TRI_RANK_DOWN); /* looked for, and not found */
+    assert_int_equal(tri_ctl_n_trials(w.ctl), 1);
+    world_rank(&w, 2, TRI_RANK_UP);
+    assert_int_equal(tri_ctl_n_trials(w.ctl), 2);
+    world_run(&w, 0, 1);
+    world_paused(&w, 0, "");
+    assert_int_equal(assigned(&w, 0)->n_ranks, 2);
+    world_fini(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -248,7 +331,10 @@ int main(void)
             cmocka_unit_test(a_baseline_larger_than_the_pool_is_parked),
             cmocka_unit_test(proposals_go_first),
             cmocka_unit_test(the_same_trials_on_any_pool),
-            cmocka_unit_test(hosts_of_a_run)};
+            cmocka_unit_test(hosts_of_a_run),
+            cmocka_unit_test(patience_of_the_head_is_two_median_runs),
+            cmocka_unit_test(parked_while_it_runs),
+            cmocka_unit_test(more_ranks_more_configurations)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -347,6 +347,25 @@ static void time_is_kept_for_the_finals(void **state)
     world_fini(&w);
 }
 
+static void gaps_shift_a_drain(void **state)
+{
+    world w;
+
+    (void)state;
+    world_init(&w, plain);
+    world_begin(&w, 1, 1);
+    w.now = 5;
+    world_drain(&w, TRI_DRAIN_USER);
+    w.now = 22;
+    world_clock(&w, 10);
+    assert_false(w.ended);
+    assert_true(next(&w) == 30);
+    at(&w, 30);
+    assert_true(w.ended);
+    assert_string_equal(w.why, "drained at the user's wish");
+    world_fini(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -361,7 +380,8 @@ int main(void)
             cmocka_unit_test(what_cannot_end_is_not_started),
             cmocka_unit_test(the_budget_stops_the_search),
             cmocka_unit_test(what_is_shorter_may_still_start),
-            cmocka_unit_test(time_is_kept_for_the_finals)};
+            cmocka_unit_test(time_is_kept_for_the_finals),
+            cmocka_unit_test(gaps_shift_a_drain)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

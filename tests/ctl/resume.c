@@ -268,6 +268,38 @@ static void a_small_space_is_tried_to_the_last(void **state)
     world_fini(&w);
 }
 
+static void killed_in_the_middle_of_a_drain(void **state)
+{
+    world w;
+    tri_run_view v;
+
+    (void)state;
+    world_init(&w, small);
+    world_begin(&w, 1, 1);
+    world_drain(&w, TRI_DRAIN_SIGNAL);
+    world_begin(&w, 1, 1);
+    tri_ctl_run(w.ctl, 0, &v);
+    assert_int_equal(v.reason, TRI_REASON_DRAINED);
+    assert_int_equal(trial(&w, 0).suspicion, 0);
+    world_fini(&w);
+}
+
+static void killed_jobs_use_up_attempts(void **state)
+{
+    world w;
+
+    (void)state;
+    world_init(&w, small);
+    for (int i = 0; i < 4; i++) {
+        world_begin(&w, 2, 2);
+        assert_int_equal(assigned(&w, 0)->trial, 0);
+    }
+    world_begin(&w, 2, 2);
+    assert_int_equal(trial(&w, 0).reason, TRI_REASON_KILLED);
+    assert_int_equal(assigned(&w, 0)->trial, 2);
+    world_fini(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -279,7 +311,9 @@ int main(void)
             cmocka_unit_test(done_already_unless_edited),
             cmocka_unit_test(frozen_keys_are_named),
             cmocka_unit_test(nothing_fits_names_the_nearest),
-            cmocka_unit_test(a_small_space_is_tried_to_the_last)};
+            cmocka_unit_test(a_small_space_is_tried_to_the_last),
+            cmocka_unit_test(killed_in_the_middle_of_a_drain),
+            cmocka_unit_test(killed_jobs_use_up_attempts)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
