@@ -53,7 +53,7 @@ static void run_example(const char *name, const char *shared, int workers)
     tri_sim_settings set;
     tri_study *study = NULL;
     tri_sim_result r;
-    size_t bytes;
+    size_t bytes = 0;
     char *text;
 
     snprintf(path, sizeof path, FOLDER "%s", name);
