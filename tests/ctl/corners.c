@@ -236,6 +236,38 @@ static void differences_where_there_is_no_ratio(void **state)
     }
 }
 
+static void intervals_are_compared_per_rank_too(void **state)
+{
+    static const char text[] =
+            "study: t\nmodel: {kind: process, command: [train]}\n"
+            "space: {g: {choice: [2, 4]}}\nranks: g\n"
+            "objective: {maximize: tokens_per_s, compare: per_rank}\n"
+            "resource: {min: 1, max: 9, eta: 3}\nstart: [{g: 2}]\n"
+            "finals: none\n";
+    tri_event e = {.kind = TRI_EV_FINISHED,
+                   .u.outcome = {.tokens_per_s = 100,
+                                 .lo = 90,
+                                 .hi = 120,
+                                 .stderr_tail = {"tail", 4}}};
+    world w;
+    tri_trial_view t;
+    tri_run_view v;
+    tri_progress p;
+
+    (void)state;
+    world_init(&w, text);
+    world_begin(&w, 2, 2);
+    world_feed(&w, &e);
+    tri_ctl_trial(w.ctl, 0, &t);
+    assert_true(t.objective == 50 && t.lo == 45 && t.hi == 60);
+    tri_ctl_run(w.ctl, 0, &v);
+    assert_true(v.objective == 50 && v.outcome.tokens_per_s == 100);
+    assert_memory_equal(v.outcome.stderr_tail.data, "tail", 5);
+    tri_ctl_progress(w.ctl, &p);
+    assert_true(p.best == 50 && p.best_lo == 45 && p.best_hi == 60);
+    world_fini(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -246,7 +278,8 @@ int main(void)
             cmocka_unit_test(a_pool_that_dies_under_its_runs),
             cmocka_unit_test(reasons_that_make_no_sense),
             cmocka_unit_test(a_set_progress_limit_rules),
-            cmocka_unit_test(differences_where_there_is_no_ratio)};
+            cmocka_unit_test(differences_where_there_is_no_ratio),
+            cmocka_unit_test(intervals_are_compared_per_rank_too)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -251,6 +251,32 @@ static void interrupted_finals_go_on(void **state)
     world_fini(&w);
 }
 
+/* One run takes a second a unit, nine in the finals. */
+static void no_finals_close_to_the_deadline(void **state)
+{
+    world w;
+
+    (void)state;
+    world_init(&w, "study: t\nmodel: {kind: synthetic}\n"
+                   "space: {x: {int: [0, 99]}}\n"
+                   "objective: {minimize: loss}\nbudget: {trials: 2}\n"
+                   "resource: {min: 1, max: 9, eta: 3}\n");
+    w.deadline_s = 25; /* drains at 10 */
+    world_begin(&w, 1, 1);
+    for (int i = 0; i < 2; i++) {
+        w.now += 1;
+        world_finished(&w, i, i);
+        world_paused(&w, i, "");
+    }
+    assert_true(w.ended);
+    assert_int_equal(w.status, 3);
+    assert_true(w.resumable);
+    w.deadline_s = NAN;
+    world_begin(&w, 1, 1);
+    assert_int_equal(w.runs[0].phase, TRI_PHASE_FINALS);
+    world_fini(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -261,7 +287,8 @@ int main(void)
             cmocka_unit_test(none_and_nobody_to_compare_with),
             cmocka_unit_test(a_failed_run_is_repeated_once),
             cmocka_unit_test(repeats_are_cut_to_the_time),
-            cmocka_unit_test(interrupted_finals_go_on)};
+            cmocka_unit_test(interrupted_finals_go_on),
+            cmocka_unit_test(no_finals_close_to_the_deadline)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -65,6 +65,7 @@ static void what_ends_before_the_head_starts_may_pass(void **state)
             "start: [{x: 1, g: 3}, {x: 2, g: 3}, {x: 3, g: 3}, {x: 4, g: 2},\n"
             "        {x: 5, g: 1}, {x: 6, g: 1}, {x: 7, g: 1}]\n";
     world w;
+    tri_trial_view t;
 
     (void)state;
     world_init(&w, text);
@@ -88,6 +89,8 @@ static void what_ends_before_the_head_starts_may_pass(void **state)
     assert_int_equal(world_count(&w, TRI_CMD_ASSIGN), 2);
     assert_int_equal(assigned(&w, 0)->trial, 3);
     assert_int_equal(assigned(&w, 1)->trial, 5);
+    tri_ctl_trial(w.ctl, 2, &t);
+    assert_int_equal(t.state, TRI_TRIAL_PROMOTED);
     for (int i = 3; i < 6; i++) {
         world_formed(&w, i);
     }
@@ -298,11 +301,11 @@ static void parked_while_it_runs(void **state)
     world_fini(&w);
 }
 
-/* Nothing new fits one rank; a second one comes. */
+/* Nothing new fits two ranks; a third one comes. */
 static void more_ranks_more_configurations(void **state)
 {
     static const char text[] = "study: t\nmodel: {kind: synthetic}\n"
-                               "space: {g: {choice: [1, 2]}}\nranks: g\n"
+                               "space: {g: {choice: [1, 3]}}\nranks: g\n"
                                "objective: {minimize: loss}\n"
                                "resource: {min: 1, max: 9}\nfinals: none\n";
     world w;
@@ -310,16 +313,38 @@ static void more_ranks_more_configurations(void **state)
     (void)state;
     world_init(&w, text);
     world_open(&w);
-    world_pool(&w, 2, 2);
-    world_rank(&w, 2, TRI_RANK_DOWN);
+    world_pool(&w, 3, 3);
+    world_rank(&w, 3, TRI_RANK_DOWN);
     world_clock(&w, 0);
-    world_rank(&w, 2, TRI_RANK_DOWN); /* looked for, and not found */
-    assert_int_equal(tri_ctl_n_trials(w.ctl), 1);
-    world_rank(&w, 2, TRI_RANK_UP);
+    assert_int_equal(tri_ctl_n_trials(w.ctl), 1); /* with a rank to spare */
+    world_rank(&w, 3, TRI_RANK_UP);
     assert_int_equal(tri_ctl_n_trials(w.ctl), 2);
     world_run(&w, 0, 1);
     world_paused(&w, 0, "");
-    assert_int_equal(assigned(&w, 0)->n_ranks, 2);
+    assert_int_equal(assigned(&w, 0)->n_ranks, 3);
+    world_fini(&w);
+}
+
+/* What fails is parked no more. */
+static void failed_is_not_parked(void **state)
+{
+    static const char text[] =
+            SPACE "budget: {trials: 3}\nstart: [{x: 1, g: 2}, {x: 2, g: 1}]\n";
+    world w;
+    tri_progress p;
+    tri_trial_view t;
+
+    (void)state;
+    world_init(&w, text);
+    world_begin(&w, 2, 2);
+    world_rank(&w, 1, TRI_RANK_DOWN);
+    tri_ctl_progress(w.ctl, &p);
+    assert_int_equal(p.parked, 1);
+    world_failed(&w, 0, TRI_REASON_DIVERGED);
+    tri_ctl_progress(w.ctl, &p);
+    assert_int_equal(p.parked, 0);
+    tri_ctl_trial(w.ctl, 0, &t);
+    assert_int_equal(t.state, TRI_TRIAL_FAILED);
     world_fini(&w);
 }
 
@@ -334,7 +359,8 @@ int main(void)
             cmocka_unit_test(hosts_of_a_run),
             cmocka_unit_test(patience_of_the_head_is_two_median_runs),
             cmocka_unit_test(parked_while_it_runs),
-            cmocka_unit_test(more_ranks_more_configurations)};
+            cmocka_unit_test(more_ranks_more_configurations),
+            cmocka_unit_test(failed_is_not_parked)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
