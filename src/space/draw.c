@@ -8,7 +8,6 @@
 #include "src/space/space_priv.h"
 #include "trireme/num.h"
 
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,8 +30,7 @@ static int64_t choose(chooser *ch, int param, int64_t n)
     if (ch->rng) {
         return (int64_t)tri_rng_below(ch->rng, (uint64_t)n);
     }
-    assert(ch->index);
-    return *ch->index / (ch->total / n);
+    return ch->index ? *ch->index / (ch->total / n) : 0;
 }
 
 /* `before` of the n completions lie to the left, `now` under the choice. */

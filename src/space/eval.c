@@ -6,7 +6,6 @@
 #include "src/space/node.h"
 #include "trireme/num.h"
 
-#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -289,10 +288,9 @@ tri_value tri_op_apply(tri_op op, const tri_value *a, const tri_value *b,
     if (op >= TRI_OP_AND) {
         return logic(op, a, b, c);
     }
-    if (op <= TRI_OP_SQRT) {
+    if (op <= TRI_OP_SQRT || !b) {
         return unary(op, a);
     }
-    assert(b);
     if (b->type == TRI_VALUE_ERROR) {
         return *b;
     }
