@@ -17,6 +17,7 @@ typedef struct tri_sim_settings {
     double cost_s;   /* seconds a unit of resource, 1 by default: for whoever
                       * creates the source; tri_sim_run does not read it */
     double max_virtual_s; /* stop there; INFINITY: until the study ends */
+    double checkpoint_s;  /* virtual seconds to write a checkpoint; 0 */
     int reports;          /* whether each run reports once, at its end */
     /* The study is broken off after so many events (-1: never) and opened
      * again as the next epoch: `drain` in an orderly way, `crash` with no

@@ -75,15 +75,15 @@ static void measure(const tri_study *study, double value, tri_ev_outcome *o)
     o->step_s = m.step_s;
 }
 
-static void note_checkpoint(const tri_slot *s, int64_t step, char *name,
+static void note_checkpoint(const tri_slot *s, double cost_s, char *name,
                             size_t bytes, tri_ev_outcome *o)
 {
     if (s->save) {
         snprintf(name, bytes, "t%lld.r%lld", (long long)s->trial,
-                 (long long)step);
+                 (long long)s->reached);
         o->checkpoint = name;
-        o->checkpoint_step = step;
-        o->checkpoint_s = 0;
+        o->checkpoint_step = s->reached;
+        o->checkpoint_s = cost_s;
         o->checkpoint_bytes = 0;
     }
 }
@@ -223,6 +223,7 @@ static tri_status finish_run(tri_cluster *m, int slot)
     s = &m->slots.list[slot];
     if (s->stamp == stamp && s->state == TRI_SLOT_WAITING) {
         s->save = 0;
+        s->reached = s->to;
         return happen(m, m->now_s + VERDICT_WAIT_S, HAPPENS_PAUSE, slot);
     }
     return TRI_OK;
@@ -258,19 +259,10 @@ static tri_status pause(tri_cluster *m, int slot)
     char name[64];
 
     e.u.outcome = blank_outcome(s);
-    e.u.outcome.steps_done = s->to;
-    note_checkpoint(s, s->to, name, sizeof name, &e.u.outcome);
+    e.u.outcome.steps_done = s->reached;
+    note_checkpoint(s, m->set->checkpoint_s, name, sizeof name, &e.u.outcome);
     leave(m, slot);
     return tri_cluster_feed(m, &e);
-}
-
-/* How far a run is that was stopped in the midst of it. */
-static int64_t reached(const tri_cluster *m, const tri_slot *s)
-{
-    double share = s->lasts_s > 0 ? (m->now_s - s->start_s) / s->lasts_s : 0;
-    int64_t step = s->from + (int64_t)((double)(s->to - s->from) * share);
-
-    return step < s->to ? step : s->to - 1;
 }
 
 static tri_status interrupt(tri_cluster *m, int slot)
@@ -281,8 +273,8 @@ static tri_status interrupt(tri_cluster *m, int slot)
 
     e.u.outcome = blank_outcome(s);
     e.u.outcome.reason = TRI_REASON_DRAINED;
-    e.u.outcome.steps_done = reached(m, s);
-    note_checkpoint(s, e.u.outcome.steps_done, name, sizeof name, &e.u.outcome);
+    e.u.outcome.steps_done = s->reached;
+    note_checkpoint(s, m->set->checkpoint_s, name, sizeof name, &e.u.outcome);
     leave(m, slot);
     return tri_cluster_feed(m, &e);
 }
@@ -353,6 +345,20 @@ static tri_status go_on(tri_cluster *m, int slot, const tri_cmd_verdict *c)
     return start(m, slot);
 }
 
+/* How far a run is that was stopped in the midst of it. */
+static int64_t reached(const tri_cluster *m, const tri_slot *s)
+{
+    double share = s->lasts_s > 0 ? (m->now_s - s->start_s) / s->lasts_s : 0;
+    int64_t step = s->from + (int64_t)((double)(s->to - s->from) * share);
+
+    return step < s->to ? step : s->to - 1;
+}
+
+static double writing_s(const tri_cluster *m, const tri_slot *s)
+{
+    return s->save ? m->set->checkpoint_s : 0;
+}
+
 static tri_status verdict(tri_cluster *m, const tri_cmd_verdict *c)
 {
     int slot = tri_slots_find(&m->slots, c->run);
@@ -371,12 +377,15 @@ static tri_status verdict(tri_cluster *m, const tri_cmd_verdict *c)
     }
     /* a drain leaves time for the checkpoint that its policy wants */
     s->save = c->save || (c->drain && s->save && s->state == TRI_SLOT_RUNNING);
+    s->reached = s->state == TRI_SLOT_RUNNING   ? reached(m, s)
+                 : s->state == TRI_SLOT_WAITING ? s->to
+                                                : s->from;
     s->state = TRI_SLOT_LEAVING;
     if (c->verdict == TRI_VERDICT_STOP) {
-        return happen(m, m->now_s, HAPPENS_INTERRUPT, slot);
+        return happen(m, m->now_s + writing_s(m, s), HAPPENS_INTERRUPT, slot);
     }
     if (c->save) {
-        return happen(m, m->now_s, HAPPENS_PAUSE, slot);
+        return happen(m, m->now_s + writing_s(m, s), HAPPENS_PAUSE, slot);
     }
     leave(m, slot); /* with nothing to answer */
     return TRI_OK;
