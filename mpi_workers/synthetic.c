@@ -11,7 +11,6 @@
 #include "trireme/log.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -40,26 +39,9 @@ static void begin(tri_trial *t, int64_t run, int64_t from, int64_t to)
     t->started_s = t->told_s = tri_now();
 }
 
-/* The step that a checkpoint holds, 0 where it cannot be read. */
-static int64_t read_checkpoint(const char *path)
-{
-    FILE *f = path && *path ? fopen(path, "re") : NULL;
-    long long step = 0;
-
-    if (!f) {
-        return 0;
-    }
-    if (fscanf(f, "synthetic step %lld", &step) != 1 || step < 0) {
-        step = 0;
-    }
-    fclose(f);
-    return step;
-}
-
 static tri_status synthetic_open(const tri_trial_setup *setup, tri_trial **out)
 {
     tri_trial *t = calloc(1, sizeof *t);
-    int64_t first;
     tri_status st;
 
     if (!t) {
@@ -74,8 +56,7 @@ static tri_status synthetic_open(const tri_trial_setup *setup, tri_trial **out)
     t->learned = setup->study->objective.learned;
     t->comm = setup->comm;
     MPI_Comm_rank(t->comm, &t->rank);
-    first = read_checkpoint(setup->checkpoint);
-    begin(t, setup->run, first, setup->target_step);
+    begin(t, setup->run, setup->first_step, setup->target_step);
     *out = t;
     return TRI_OK;
 }
@@ -158,25 +139,13 @@ static tri_status synthetic_step(tri_trial *t, int word, tri_step *out)
     return TRI_OK;
 }
 
+/* All that there is to keep is the step, which the record has. */
 static tri_status synthetic_save(tri_trial *t, const char *path,
                                  uint64_t *bytes)
 {
-    FILE *f;
-    int n;
-
+    (void)t;
+    (void)path;
     *bytes = 0;
-    if (t->rank != 0) {
-        return TRI_OK;
-    }
-    f = fopen(path, "we");
-    if (!f) {
-        return TRI_FAIL(TRI_EIO, "checkpoint %s cannot be written", path);
-    }
-    n = fprintf(f, "synthetic step %lld\n", (long long)t->at);
-    if (fclose(f) != 0 || n < 0) {
-        return TRI_FAIL(TRI_EIO, "checkpoint %s cannot be written", path);
-    }
-    *bytes = (uint64_t)n;
     return TRI_OK;
 }
 
