@@ -57,7 +57,8 @@ static tri_reason judge(const tri_ctl *ctl, const tri_run_row *r,
         *objective = NAN;
         return TRI_REASON_NAN;
     }
-    if (!tri_study_subject_to(ctl->study, &m, NULL)) {
+    if (!tri_study_admits(ctl->study, ctl->trials[r->v.trial].config, &m,
+                          NULL)) {
         return TRI_REASON_INFEASIBLE;
     }
     return TRI_REASON_NONE;
