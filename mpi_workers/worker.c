@@ -66,7 +66,7 @@ static void send_bare(tri_worker *w, tri_message_kind kind)
 
 /* A rank that leaves without MPI_Finalize makes the launcher kill the others,
  * so after a signal rank 0 is given this time for its record. */
-#define LINGER_S 0.35
+#define LINGER_S 0.15
 
 /* Die: the children first, and no word to anybody. */
 static void die(tri_worker *w)
