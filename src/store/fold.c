@@ -151,13 +151,18 @@ tri_status tri_record_fold(tri_record *r, const tri_ctl *ctl,
 
 /* ---- recovery --------------------------------------------------------- */
 
-/* What the events themselves say of the last opening. */
-static tri_record_facts facts_of(const tri_ledger *ledger)
+/* What the events say of the last opening, and the old file of what they do
+ * not say; [out] texts[3] to be freed. */
+static tri_record_facts facts_of(const tri_ledger *ledger, const char *path,
+                                 char *texts[3])
 {
     tri_record_facts facts;
     const tri_opening *o;
 
     memset(&facts, 0, sizeof facts);
+    facts.mpi_library = texts[0] = tri_h5file_read_text(path, "mpi_library");
+    facts.hostnames = texts[1] = tri_h5file_read_text(path, "hostnames");
+    facts.topology_xml = texts[2] = tri_h5file_read_text(path, "topology_xml");
     if (ledger->n_openings > 0) {
         o = &ledger->openings[ledger->n_openings - 1];
         facts.build = o->version;
@@ -196,11 +201,13 @@ static tri_status recover(const tri_files *files, const tri_history *history)
     char path[TRI_PATH_BYTES];
     tri_record_facts facts;
     tri_ledger ledger;
+    char *texts[3];
     tri_ctl *ctl;
     tri_status st;
+    int i;
 
     TRI_TRY(tri_tables_replay(history, &ctl, &ledger, NULL));
-    facts = facts_of(&ledger);
+    facts = facts_of(&ledger, files->path, texts);
     source.ledger = &ledger;
     source.ctl = ctl;
     source.facts = &facts;
@@ -209,6 +216,9 @@ static tri_status recover(const tri_files *files, const tri_history *history)
         st = tri_tables_write(path, &source);
     } else {
         st = TRI_FAIL(TRI_EMALFORMED, "%s holds no event yet", files->path);
+    }
+    for (i = 0; i < 3; ++i) {
+        free(texts[i]);
     }
     tri_ledger_fini(&ledger);
     tri_ctl_destroy(ctl);

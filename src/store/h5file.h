@@ -48,5 +48,9 @@ tri_status tri_h5file_close(tri_h5file *f);
  * epoch.  [out] *folded.  TRI_EMALFORMED: not a study file; TRI_EVERSION. */
 tri_status tri_h5file_read_events(const char *path, tri_history *h,
                                   int *folded);
+/* What group /study of a file says in texts that no event says: "mpi_library",
+ * "hostnames", "topology_xml".  Malloc'd; '' where the file cannot be read;
+ * NULL without memory. */
+char *tri_h5file_read_text(const char *path, const char *name);
 
 #endif

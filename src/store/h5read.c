@@ -223,3 +223,19 @@ tri_status tri_h5file_read_events(const char *path, tri_history *h, int *folded)
     H5Fclose(file);
     return st;
 }
+
+char *tri_h5file_read_text(const char *path, const char *name)
+{
+    char *text = NULL;
+    hid_t file, group;
+
+    if (tri_h5_start() == TRI_OK && (file = open_file(path)) >= 0) {
+        group = H5Gopen2(file, "study", H5P_DEFAULT);
+        if (group >= 0) {
+            text = tri_h5_get_text(group, name);
+            H5Gclose(group);
+        }
+        H5Fclose(file);
+    }
+    return text ? text : strdup("");
+}

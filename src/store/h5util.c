@@ -3,6 +3,7 @@
  */
 #include "src/store/h5util.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 hid_t tri_h5_access(void)
@@ -101,4 +102,59 @@ int tri_h5_get_i32(hid_t object, const char *name, int32_t *v)
     H5Tclose(type);
     H5Aclose(attribute);
     return result;
+}
+
+/* Memory for a fixed text of `type`; NULL for any other type. */
+static char *text_room(hid_t type)
+{
+    if (H5Tget_class(type) != H5T_STRING || H5Tis_variable_str(type) != 0) {
+        return NULL;
+    }
+    return calloc(H5Tget_size(type) + 1, 1);
+}
+
+static char *get_text_attribute(hid_t group, const char *name)
+{
+    hid_t attribute = H5Aopen(group, name, H5P_DEFAULT);
+    hid_t type = H5Aget_type(attribute);
+    char *text = text_room(type);
+
+    if (text && H5Aread(attribute, type, text) < 0) {
+        free(text);
+        text = NULL;
+    }
+    H5Tclose(type);
+    H5Aclose(attribute);
+    return text;
+}
+
+static char *get_text_set(hid_t group, const char *name)
+{
+    hid_t set = H5Dopen2(group, name, H5P_DEFAULT);
+    hid_t type = H5Dget_type(set);
+    hid_t space = H5Dget_space(set);
+    char *text = NULL;
+
+    if (H5Sget_simple_extent_npoints(space) == 1) {
+        text = text_room(type);
+    }
+    if (text && H5Dread(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, text) < 0) {
+        free(text);
+        text = NULL;
+    }
+    H5Sclose(space);
+    H5Tclose(type);
+    H5Dclose(set);
+    return text;
+}
+
+char *tri_h5_get_text(hid_t group, const char *name)
+{
+    if (H5Aexists(group, name) > 0) {
+        return get_text_attribute(group, name);
+    }
+    if (H5Lexists(group, name, H5P_DEFAULT) > 0) {
+        return get_text_set(group, name);
+    }
+    return NULL;
 }

@@ -20,5 +20,8 @@ int tri_h5_put_u64(hid_t object, const char *name, uint64_t v);
 int tri_h5_put_text_set(hid_t group, const char *name, const char *text);
 /* An integer attribute; < 0 where it is missing or no integer. */
 int tri_h5_get_i32(hid_t object, const char *name, int32_t *v);
+/* A fixed text, an attribute or a scalar dataset of `group`, malloc'd and
+ * terminated; NULL where there is none. */
+char *tri_h5_get_text(hid_t group, const char *name);
 
 #endif

@@ -26,6 +26,10 @@ void tri_ledger_fini(tri_ledger *l)
         free(o->pml);
         free(o->machine_class);
     }
+    for (i = 0; i < l->n_ranks; ++i) {
+        free(l->ranks[i].host);
+        free(l->ranks[i].device);
+    }
     free(l->openings);
     free(l->runs);
     free(l->ended);
@@ -161,21 +165,41 @@ static void note_width(int *width, const char *text)
     *width = n > *width ? n : *width;
 }
 
-static tri_status note_rank(tri_ledger *l, const tri_ev_pool *pool)
+/* The rank's row, a new one if need be; NULL where there is no memory. */
+static tri_rank_fact *rank_fact(tri_ledger *l, int rank)
 {
-    int32_t *grown;
+    int row = tri_ledger_rank_row(l, rank);
+    tri_rank_fact *grown;
 
-    note_width(&l->host_bytes, pool->host);
-    note_width(&l->device_bytes, pool->device);
-    if (tri_ledger_rank_row(l, pool->rank) >= 0) {
-        return TRI_OK;
+    if (row >= 0) {
+        return &l->ranks[row];
     }
     grown = realloc(l->ranks, (size_t)(l->n_ranks + 1) * sizeof *grown);
     if (!grown) {
+        return NULL;
+    }
+    l->ranks = grown;
+    grown[l->n_ranks] = (tri_rank_fact){rank, 0, NULL, NULL};
+    return &grown[l->n_ranks++];
+}
+
+static tri_status note_rank(tri_ledger *l, const tri_ev_pool *pool)
+{
+    tri_rank_fact *fact = rank_fact(l, pool->rank);
+
+    note_width(&l->host_bytes, pool->host);
+    note_width(&l->device_bytes, pool->device);
+    if (!fact) {
         return TRI_FAIL(TRI_ENOMEM, "no memory for the ledger");
     }
-    grown[l->n_ranks++] = pool->rank;
-    l->ranks = grown;
+    fact->cores = pool->cores;
+    free(fact->host);
+    free(fact->device);
+    fact->host = copy_of(pool->host);
+    fact->device = copy_of(pool->device);
+    if (!fact->host || !fact->device) {
+        return TRI_FAIL(TRI_ENOMEM, "no memory for the ledger");
+    }
     return TRI_OK;
 }
 
@@ -219,7 +243,7 @@ int tri_ledger_rank_row(const tri_ledger *l, int rank)
     int i;
 
     for (i = 0; i < l->n_ranks; ++i) {
-        if (l->ranks[i] == rank) {
+        if (l->ranks[i].rank == rank) {
             return i;
         }
     }

@@ -20,6 +20,11 @@ typedef struct tri_opening {
     char *version, *command_line, *level, *pml, *machine_class;
 } tri_opening;
 
+typedef struct tri_rank_fact { /* as its last pool event said */
+    int32_t rank, cores;
+    char *host, *device;
+} tri_rank_fact;
+
 typedef struct tri_ledger {
     int64_t n_events, blob_bytes; /* bytes: all packed events so far */
     tri_run_fact *runs;           /* by number */
@@ -28,7 +33,7 @@ typedef struct tri_ledger {
     int64_t n_ended, ended_capacity;
     tri_opening *openings;
     int n_openings;
-    int32_t *ranks; /* the rank of each row of /pool */
+    tri_rank_fact *ranks; /* by row of /pool */
     int n_ranks;
     int model_bytes, hyper_bytes, host_bytes, device_bytes; /* longest texts */
 } tri_ledger;

@@ -245,37 +245,33 @@ tri_status tri_rows_run(tri_batch *b, const tri_schema *schema,
     return tri_row_end(&row);
 }
 
-/* The view of a world rank. */
-static int find_rank(const tri_ctl *ctl, int rank, tri_rank_view *out)
+/* The state of a world rank; one that this opening has not met is down. */
+static int rank_state(const tri_ctl *ctl, int rank)
 {
+    tri_rank_view v;
     int i;
 
     for (i = 0; i < tri_ctl_n_ranks(ctl); ++i) {
-        tri_ctl_rank(ctl, i, out);
-        if (out->rank == rank) {
-            return 1;
+        tri_ctl_rank(ctl, i, &v);
+        if (v.rank == rank) {
+            return v.state;
         }
     }
-    return 0;
+    return TRI_RANK_DOWN;
 }
 
 tri_status tri_rows_rank(tri_batch *b, const tri_schema *schema,
                          const tri_ledger *ledger, const tri_ctl *ctl, int r)
 {
-    tri_rank_view v;
+    const tri_rank_fact *fact = &ledger->ranks[r];
     tri_row row;
 
-    if (!find_rank(ctl, ledger->ranks[r], &v)) {
-        memset(&v, 0, sizeof v);
-        v.rank = ledger->ranks[r];
-        v.state = TRI_RANK_DOWN;
-    }
     TRI_TRY(tri_row_begin(&row, b, schema, TRI_TABLE_POOL, r));
-    tri_row_int(&row, v.rank);
-    tri_row_text(&row, v.host);
-    tri_row_int(&row, v.cores);
-    tri_row_text(&row, v.device);
-    tri_row_text(&row, NAME(rank_states, v.state));
+    tri_row_int(&row, fact->rank);
+    tri_row_text(&row, fact->host);
+    tri_row_int(&row, fact->cores);
+    tri_row_text(&row, fact->device);
+    tri_row_text(&row, NAME(rank_states, rank_state(ctl, fact->rank)));
     return tri_row_end(&row);
 }
 

@@ -304,6 +304,9 @@ static void the_live_file_can_be_recovered(void **state)
     tiny_defaults(&settings, f->path);
     settings.crash_after = 60;
     assert_int_equal(tiny_drive(&settings).status, TRI_OK);
+    assert_int_equal(tri_record_recover(f->path), TRI_OK);
+    inspect_attribute(f->path, "study", "hostnames", f->text, 64);
+    assert_string_equal(f->text, "h1,h2");
     assert_int_equal(truncate(f->path, 100), 0);
     assert_int_equal(tri_record_recover(f->path), TRI_OK);
     assert_true(inspect_sound(f->path));
