@@ -96,7 +96,9 @@ TRI_API tri_status tri_record_open(const char *path, int resume,
  * Journal `event` with the digest of `commands`, written with write(2) before
  * return; then hand the changed rows of `ctl` to the store thread.  Called
  * after each feed and before the commands are carried out.  TRI_EJOURNAL,
- * TRI_ENOSPACE (disk full): nothing of it counts as recorded.
+ * TRI_ENOSPACE (disk full): nothing of it counts as recorded, and nothing more
+ * is taken, since the controller is ahead of the record.  TRI_EFENCED: another
+ * opening has begun.
  */
 TRI_API tri_status tri_record_event(tri_record *r, const tri_event *event,
                                     const tri_commands *commands,
@@ -113,7 +115,9 @@ typedef struct tri_record_end {
  * End this opening.  Orderly ends (0, 2, 3 by drain): tables are completed,
  * compacted and compressed, the segments folded in and removed.  Otherwise, or
  * with `hurry` (a signal left half a second): the journal is synced and left.
- * FILE.h5.exit is written by rename in any case.  Frees `r` whatever happens.
+ * An opening that added no event leaves things as it found them.
+ * FILE.h5.exit is written by rename in any case, unless another opening holds
+ * the study by now (TRI_EFENCED).  Frees `r` whatever happens.
  * TRI_EFENCED, TRI_EIO, TRI_ENOSPACE: the segments are left for the next
  * opening.
  */

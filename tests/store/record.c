@@ -5,6 +5,7 @@
  */
 #include "tests/tri_cmocka.h"
 
+#include "src/store/history.h"
 #include "tests/store/inspect.h"
 #include "tests/store/scratch.h"
 #include "tests/store/tiny.h"
@@ -19,6 +20,7 @@ typedef struct fixture {
     char dir[256];
     char path[512];
     char text[600];
+    tri_files files;
 } fixture;
 
 static int set_up(void **state)
@@ -384,6 +386,70 @@ static void a_folder_that_is_not_there_is_an_error(void **state)
     assert_int_equal(tiny_drive(&settings).status, TRI_EIO);
 }
 
+/* Another segment with one event more, as an opening would leave it. */
+static void add_segment(fixture *f, const void *packed, size_t bytes)
+{
+    tri_history *h = NULL;
+    tri_journal *j = NULL;
+
+    assert_int_equal(tri_history_read(f->path, &h), TRI_OK);
+    assert_int_equal(tri_journal_create(&f->files, h->epoch + 1, h->seals,
+                                        h->n_seals, NULL, h->n, &j),
+                     TRI_OK);
+    assert_int_equal(tri_journal_append(j, packed, bytes, 1), TRI_OK);
+    tri_journal_destroy(j);
+    tri_history_destroy(h);
+}
+
+static void leave_thirty_events(fixture *f)
+{
+    tiny_settings settings;
+
+    tiny_defaults(&settings, f->path);
+    settings.crash_after = 30;
+    assert_int_equal(tiny_drive(&settings).status, TRI_OK);
+    assert_int_equal(tri_files_init(&f->files, f->path), TRI_OK);
+}
+
+static void other_commands_than_recorded_are_seen(void **state)
+{
+    fixture *f = *state;
+    tri_event clock = {TRI_EV_CLOCK, 1e6, {.clock = {0}}};
+    tri_history *h = NULL;
+    tri_ctl *ctl = NULL;
+    tri_replay replay;
+    tri_buffer packed;
+
+    leave_thirty_events(f);
+    tri_buffer_init(&packed);
+    assert_int_equal(tri_event_pack(&clock, &packed), TRI_OK);
+    add_segment(f, packed.data, packed.bytes);
+    tri_buffer_fini(&packed);
+    assert_int_equal(tri_history_read(f->path, &h), TRI_OK);
+    assert_int_equal(tri_history_replay(h, &ctl, &replay), TRI_OK);
+    assert_int_equal(replay.mismatches, 1);
+    assert_int_equal(replay.first_mismatch, 30);
+    tri_ctl_destroy(ctl);
+    tri_history_destroy(h);
+    assert_int_equal(drive_to_end(f, 1).status, TRI_EINTERNAL);
+    assert_int_equal(scratch_count(f->dir, "journal"), 2);
+}
+
+static void an_unreadable_event_is_malformed(void **state)
+{
+    fixture *f = *state;
+    tri_history *h = NULL;
+    tri_ctl *ctl = NULL;
+
+    leave_thirty_events(f);
+    add_segment(f, "no event", 8);
+    assert_int_equal(tri_history_read(f->path, &h), TRI_OK);
+    assert_int_equal(tri_history_replay(h, &ctl, NULL), TRI_EMALFORMED);
+    assert_null(ctl);
+    tri_history_destroy(h);
+    assert_int_equal(drive_to_end(f, 1).status, TRI_EMALFORMED);
+}
+
 static void in_a_hurry_the_segments_stay(void **state)
 {
     fixture *f = *state;
@@ -418,6 +484,8 @@ int main(void)
             TEST(foreign_files_are_refused),
             TEST(another_format_is_refused),
             TEST(a_folder_that_is_not_there_is_an_error),
+            TEST(other_commands_than_recorded_are_seen),
+            TEST(an_unreadable_event_is_malformed),
             TEST(in_a_hurry_the_segments_stay),
     };
 
