@@ -173,8 +173,9 @@ typedef struct tri_standing {
 typedef struct tri_answer {
     int finals; /* whether it comes from finals */
     tri_standing winner, baseline;
-    double speedup, lo, hi; /* winner over baseline, > 1 is better; NaN */
-    int significant;
+    tri_standing challenger; /* the best in the finals beside the baseline */
+    double speedup, lo, hi;  /* challenger over baseline, > 1 is better; NaN */
+    int significant;         /* speedup's 95 % interval is above 1 */
 } tri_answer;
 /* The answer so far.  In finals: re-measured values; otherwise the best
  * result.  Where no challenger is significantly better than the baseline, the

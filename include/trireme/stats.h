@@ -38,11 +38,27 @@ TRI_API int tri_is_outlier(double x, double median, double mad);
 TRI_API int tri_warmup_length(const double *x, int n, int limit,
                               double *scratch);
 /*
- * Ratio of the geometric means a/b of two sets of positive values with its
- * 95 % interval, Welch's t on the logarithms.  NaN interval where either has
- * fewer than two values.
+ * Repeated measurements of several things on one machine: they share one
+ * relative noise, so its variance is pooled over all of them (one-way analysis
+ * of variance), and two repeats of each already give an interval.  With `logs`
+ * the values are positive and are compared by their logarithms (geometric
+ * means, ratios); otherwise as they are (means, differences).
  */
-TRI_API tri_interval tri_ratio_interval(const double *a, int n_a,
-                                        const double *b, int n_b);
+typedef struct tri_pooled {
+    int logs;
+    double squares; /* sum of squared deviations from the sets' own means */
+    int dof;        /* degrees of freedom: sum of n - 1 */
+} tri_pooled;
+
+TRI_API void tri_pooled_init(tri_pooled *p, int logs);
+/* Add one set of repeats. */
+TRI_API void tri_pooled_add(tri_pooled *p, const double *x, int n);
+/* Mean of one set with its 95 % interval (Student's t); NaN without values,
+ * and a NaN interval where no set has two. */
+TRI_API tri_interval tri_pooled_mean(const tri_pooled *p, const double *x,
+                                     int n);
+/* Ratio a/b (with `logs`) or difference a - b of two sets, likewise. */
+TRI_API tri_interval tri_pooled_contrast(const tri_pooled *p, const double *a,
+                                         int n_a, const double *b, int n_b);
 
 #endif

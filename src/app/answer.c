@@ -179,11 +179,13 @@ static void print_verdict(const tri_answer *a, FILE *out)
         fprintf(out, "verdict   %.3f times the baseline %s (95 %%)\n",
                 a->speedup,
                 tri_app_interval(a->lo, a->hi, interval, sizeof interval));
+    } else if (a->challenger.trial < 0) {
+        fputs("verdict   no challenger: the baseline stands\n", out);
     } else {
         fprintf(out,
                 "verdict   no significant difference: the baseline stands "
-                "(%.3f times %s)\n",
-                a->speedup,
+                "(trial %" PRId64 ": %.3f times %s)\n",
+                a->challenger.trial, a->speedup,
                 tri_app_interval(a->lo, a->hi, interval, sizeof interval));
     }
 }

@@ -179,61 +179,74 @@ int tri_warmup_length(const double *x, int n, int limit, double *scratch)
     return rule + change_point(x + rule, rest, scratch);
 }
 
-typedef struct log_moments {
-    double mean;
-    double mean_variance; /* variance of the mean */
-} log_moments;
-
-static log_moments moments(const double *x, int n)
+void tri_pooled_init(tri_pooled *p, int logs)
 {
-    log_moments m = {0, 0};
-
-    for (int i = 0; i < n; i++) {
-        assert(x[i] > 0);
-        m.mean += tri_log(x[i]) / n;
-    }
-    for (int i = 0; i < n; i++) {
-        double d = tri_log(x[i]) - m.mean;
-
-        m.mean_variance += d * d / ((double)n * (n - 1));
-    }
-    return m;
+    *p = (tri_pooled){.logs = logs};
 }
 
-/* Degrees of freedom of Welch and Satterthwaite. */
-static double welch_dof(log_moments a, int n_a, log_moments b, int n_b)
+static double scaled(const tri_pooled *p, double x)
 {
-    double va = a.mean_variance;
-    double vb = b.mean_variance;
-    double sum = va + vb;
-
-    return sum * sum / (va * va / (n_a - 1) + vb * vb / (n_b - 1));
+    assert(!p->logs || x > 0);
+    return p->logs ? tri_log(x) : x;
 }
 
-tri_interval tri_ratio_interval(const double *a, int n_a, const double *b,
-                                int n_b)
+static double scaled_mean(const tri_pooled *p, const double *x, int n)
 {
-    tri_interval out = {NAN, NAN, NAN};
-    log_moments ma;
-    log_moments mb;
-    double half;
+    double sum = 0;
 
-    if (n_a < 1 || n_b < 1) {
-        return out;
+    for (int i = 0; i < n; i++) {
+        sum += scaled(p, x[i]);
     }
-    ma = moments(a, n_a);
-    mb = moments(b, n_b);
-    out.value = tri_exp(ma.mean - mb.mean);
-    if (n_a < 2 || n_b < 2) {
-        return out;
-    }
-    half = sqrt(ma.mean_variance + mb.mean_variance);
-    if (half > 0) {
-        double dof = larger(1, welch_dof(ma, n_a, mb, n_b));
+    return sum / n;
+}
 
-        half *= tri_student_quantile(0.95, dof);
+void tri_pooled_add(tri_pooled *p, const double *x, int n)
+{
+    double mean = scaled_mean(p, x, n);
+
+    for (int i = 0; i < n; i++) {
+        double d = scaled(p, x[i]) - mean;
+
+        p->squares += d * d;
     }
-    out.lo = tri_exp(ma.mean - mb.mean - half);
-    out.hi = tri_exp(ma.mean - mb.mean + half);
+    p->dof += n > 1 ? n - 1 : 0;
+}
+
+/* `weight`: the estimate's variance in units of one value's. */
+static tri_interval pooled_interval(const tri_pooled *p, double estimate,
+                                    double weight)
+{
+    tri_interval out = {estimate, NAN, NAN};
+
+    if (p->dof > 0) {
+        double half = sqrt(p->squares / p->dof * weight);
+
+        half *= half > 0 ? tri_student_quantile(0.95, p->dof) : 1;
+        out.lo = estimate - half;
+        out.hi = estimate + half;
+    }
+    if (p->logs) {
+        out.value = tri_exp(out.value);
+        out.lo = isnan(out.lo) ? NAN : tri_exp(out.lo);
+        out.hi = isnan(out.hi) ? NAN : tri_exp(out.hi);
+    }
     return out;
+}
+
+tri_interval tri_pooled_mean(const tri_pooled *p, const double *x, int n)
+{
+    if (n < 1) {
+        return (tri_interval){NAN, NAN, NAN};
+    }
+    return pooled_interval(p, scaled_mean(p, x, n), 1.0 / n);
+}
+
+tri_interval tri_pooled_contrast(const tri_pooled *p, const double *a, int n_a,
+                                 const double *b, int n_b)
+{
+    if (n_a < 1 || n_b < 1) {
+        return (tri_interval){NAN, NAN, NAN};
+    }
+    return pooled_interval(p, scaled_mean(p, a, n_a) - scaled_mean(p, b, n_b),
+                           1.0 / n_a + 1.0 / n_b);
 }

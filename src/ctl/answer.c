@@ -5,12 +5,9 @@
  */
 #include "src/ctl/state.h"
 
-#include "trireme/num.h"
 #include "trireme/stats.h"
 
 #include <math.h>
-
-#define LEVEL 0.95
 
 int tri_ctl_has_standing(const tri_ctl *ctl, int64_t trial)
 {
@@ -79,42 +76,22 @@ static int all_positive(const double *x, int n)
     return 1;
 }
 
-/* Mean and the square of its standard error. */
-static void mean_of(const double *x, int n, int logs, double *mean,
-                    double *error2)
+/* The noise that all contenders share; ratios where every value allows it. */
+static tri_pooled noise_of(const tri_finals *f)
 {
-    double sum = 0, squares = 0;
+    tri_pooled p;
+    int logs = 1;
 
-    for (int i = 0; i < n; i++) {
-        sum += logs ? tri_log(x[i]) : x[i];
+    for (int i = 0; i < f->n; i++) {
+        logs = logs && all_positive(f->list[i].values, f->list[i].n_values);
     }
-    *mean = sum / n;
-    for (int i = 0; i < n; i++) {
-        double d = (logs ? tri_log(x[i]) : x[i]) - *mean;
-
-        squares += d * d;
+    tri_pooled_init(&p, logs);
+    for (int i = 0; i < f->n; i++) {
+        if (f->list[i].n_values) {
+            tri_pooled_add(&p, f->list[i].values, f->list[i].n_values);
+        }
     }
-    *error2 = n > 1 ? squares / (n - 1) / n : NAN;
-}
-
-void tri_ctl_pool_repeats(const double *x, int n, tri_standing *out)
-{
-    int logs = all_positive(x, n);
-    double mean, error2, half;
-
-    out->repeats = n;
-    out->objective = out->lo = out->hi = NAN;
-    if (!n) {
-        return;
-    }
-    mean_of(x, n, logs, &mean, &error2);
-    out->objective = logs ? tri_exp(mean) : mean;
-    if (n < 2) {
-        return;
-    }
-    half = tri_student_quantile(LEVEL, n - 1) * sqrt(error2);
-    out->lo = logs ? tri_exp(mean - half) : mean - half;
-    out->hi = logs ? tri_exp(mean + half) : mean + half;
+    return p;
 }
 
 /* ---- challengers against the baseline ------------------------------------ */
@@ -124,51 +101,33 @@ typedef struct comparison {
     int significant;
 } comparison;
 
-/* Welch's t on the values as they are: for objectives that have no ratio. */
-static int differs(const tri_contender *a, const tri_contender *b, int maximize)
-{
-    double ma, ea, mb, eb, dof;
-
-    if (a->n_values < 2 || b->n_values < 2) {
-        return 0;
-    }
-    mean_of(a->values, a->n_values, 0, &ma, &ea);
-    mean_of(b->values, b->n_values, 0, &mb, &eb);
-    if (!(ea + eb > 0)) {
-        return maximize ? ma > mb : ma < mb;
-    }
-    dof = (ea + eb) * (ea + eb) /
-          (ea * ea / (a->n_values - 1) + eb * eb / (b->n_values - 1));
-    return (maximize ? ma - mb : mb - ma) >
-           tri_student_quantile(LEVEL, dof) * sqrt(ea + eb);
-}
-
-static comparison compare(const tri_ctl *ctl, const tri_contender *c,
-                          const tri_contender *base)
+static comparison compare(const tri_ctl *ctl, const tri_pooled *noise,
+                          const tri_contender *c, const tri_contender *base)
 {
     int maximize = ctl->study->objective.maximize;
     const tri_contender *a = maximize ? c : base;
     const tri_contender *b = maximize ? base : c;
-    comparison out = {{NAN, NAN, NAN}, 0};
+    tri_interval between = tri_pooled_contrast(noise, a->values, a->n_values,
+                                               b->values, b->n_values);
+    comparison out = {{NAN, NAN, NAN}, between.lo > (noise->logs ? 1 : 0)};
 
-    if (!all_positive(a->values, a->n_values) ||
-        !all_positive(b->values, b->n_values)) {
-        out.significant = differs(c, base, maximize);
-        return out;
+    if (noise->logs) {
+        out.ratio = between;
     }
-    if (a->n_values && b->n_values) {
-        out.ratio = tri_ratio_interval(a->values, a->n_values, b->values,
-                                       b->n_values);
-    }
-    out.significant = out.ratio.lo > 1;
     return out;
 }
 
-static void stand(const tri_ctl *ctl, const tri_contender *c, tri_standing *out)
+static void stand(const tri_ctl *ctl, const tri_pooled *noise,
+                  const tri_contender *c, tri_standing *out)
 {
+    tri_interval mean = tri_pooled_mean(noise, c->values, c->n_values);
+
     *out = (tri_standing){.trial = c->trial,
-                          .ranks = ctl->trials[c->trial].ranks};
-    tri_ctl_pool_repeats(c->values, c->n_values, out);
+                          .objective = mean.value,
+                          .lo = mean.lo,
+                          .hi = mean.hi,
+                          .ranks = ctl->trials[c->trial].ranks,
+                          .repeats = c->n_values};
 }
 
 static int ahead(const tri_ctl *ctl, const tri_standing *a,
@@ -193,32 +152,36 @@ static const tri_contender *base_of(const tri_ctl *ctl)
     return NULL;
 }
 
+/* Challengers that are significantly better come before those that are not,
+ * then the better mean. */
 static void answer_of_finals(const tri_ctl *ctl, tri_answer *out)
 {
     const tri_finals *f = &ctl->finals;
     const tri_contender *base = base_of(ctl);
+    tri_pooled noise = noise_of(f);
     comparison none = {{NAN, NAN, NAN}, 0}, best = none;
 
     out->finals = 1;
-    if (base) {
-        stand(ctl, base, &out->baseline);
-        out->winner = out->baseline;
-        best.ratio = (tri_interval){1, 1, 1};
-    }
     for (int i = 0; i < f->n; i++) {
         const tri_contender *c = &f->list[i];
-        comparison with = base && c != base ? compare(ctl, c, base) : none;
+        comparison with =
+                base && c != base ? compare(ctl, &noise, c, base) : none;
         tri_standing s;
 
-        stand(ctl, c, &s);
-        if (c == base || !c->n_values || (base && !with.significant)) {
+        if (c == base || !c->n_values || with.significant < best.significant) {
             continue;
         }
-        if (out->winner.trial < 0 || out->winner.trial == out->baseline.trial ||
-            ahead(ctl, &s, &out->winner)) {
-            out->winner = s;
+        stand(ctl, &noise, c, &s);
+        if (out->challenger.trial < 0 || with.significant > best.significant ||
+            ahead(ctl, &s, &out->challenger)) {
+            out->challenger = s;
             best = with;
         }
+    }
+    out->winner = out->challenger;
+    if (base) {
+        stand(ctl, &noise, base, &out->baseline);
+        out->winner = best.significant ? out->challenger : out->baseline;
     }
     out->speedup = best.ratio.value;
     out->lo = best.ratio.lo;
@@ -254,6 +217,7 @@ void tri_ctl_answer(const tri_ctl *ctl, tri_answer *out)
 
     *out = (tri_answer){.winner = nobody,
                         .baseline = nobody,
+                        .challenger = nobody,
                         .speedup = NAN,
                         .lo = NAN,
                         .hi = NAN};
@@ -276,13 +240,14 @@ void tri_ctl_answer(const tri_ctl *ctl, tri_answer *out)
 /* The contenders with values, best first. */
 static int top_of_finals(const tri_ctl *ctl, tri_standing *out, int max)
 {
+    tri_pooled noise = noise_of(&ctl->finals);
     int n = 0;
 
     for (int i = 0; max > 0 && i < ctl->finals.n; i++) {
         tri_standing s;
         int at;
 
-        stand(ctl, &ctl->finals.list[i], &s);
+        stand(ctl, &noise, &ctl->finals.list[i], &s);
         if (!s.repeats || (n == max && !ahead(ctl, &s, &out[n - 1]))) {
             continue;
         }

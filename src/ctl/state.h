@@ -329,8 +329,6 @@ int tri_ctl_has_standing(const tri_ctl *ctl, int64_t trial);
 /* The best trials that fit the pool now. */
 int tri_ctl_leaders(const tri_ctl *ctl, int64_t *out, int max, int fitting);
 void tri_ctl_find_best(tri_ctl *ctl);
-/* Mean (geometric where all are positive) with its 95 % interval. */
-void tri_ctl_pool_repeats(const double *x, int n, tri_standing *out);
 
 /* ---- end.c: leave, and why --------------------------------------------- */
 
