@@ -60,7 +60,8 @@ TRI_API tri_status tri_net_tune(const tri_study *study,
 TRI_API void tri_net_dismiss(void);
 
 /* Ranks 1..n-1: serve until told to leave.  Returns the exit status (0), and
- * [out] *must_exit as above.  `read` as for tri_study_parse. */
+ * [out] *must_exit as above: after a signal, or where rank 0 was silent for a
+ * minute. */
 TRI_API int tri_worker_main(int *must_exit);
 
 /* Note a signal (async-signal-safe): USR1 drains, INT and TERM drain in half
