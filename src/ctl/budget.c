@@ -62,6 +62,9 @@ int tri_ctl_time_allows(tri_ctl *ctl, double s)
     double drain = tri_ctl_drain_start(ctl);
     double search = tri_ctl_search_end(ctl);
 
+    if (end >= search && tri_ctl_opening_binds(ctl)) {
+        ctl->opening_blocks = 1;
+    }
     if (end <= search && (end > drain || ctl->now >= drain)) {
         ctl->deadline_blocks = 1;
     }
@@ -133,18 +136,32 @@ static double max_time_s(const tri_ctl *ctl)
     return isnan(ctl->max_time_s) ? INFINITY : ctl->max_time_s;
 }
 
-double tri_ctl_search_end(const tri_ctl *ctl)
+/* When the search has to stop for the study's budget, and for --max-time. */
+static double budget_end(const tri_ctl *ctl)
 {
     double budget = budget_s(ctl);
+
+    return budget < INFINITY ? budget - reserve(ctl, budget) : budget;
+}
+
+static double opening_end(const tri_ctl *ctl)
+{
     double most = max_time_s(ctl);
 
-    if (budget < INFINITY) {
-        budget -= reserve(ctl, budget);
-    }
-    if (most < INFINITY) {
-        most += ctl->open_s - reserve(ctl, most);
-    }
+    return most < INFINITY ? ctl->open_s + most - reserve(ctl, most) : most;
+}
+
+double tri_ctl_search_end(const tri_ctl *ctl)
+{
+    double budget = budget_end(ctl);
+    double most = opening_end(ctl);
+
     return budget < most ? budget : most;
+}
+
+int tri_ctl_opening_binds(const tri_ctl *ctl)
+{
+    return opening_end(ctl) < budget_end(ctl);
 }
 
 double tri_ctl_finals_end(const tri_ctl *ctl)

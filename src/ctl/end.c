@@ -30,7 +30,7 @@ tri_status tri_ctl_end(tri_ctl *ctl, int status, int resumable, const char *why)
                                  .why = why}};
 
     ctl->ended = 1;
-    ctl->complete = status == 0;
+    ctl->complete = status == 0 && !resumable;
     ctl->end_status = status;
     ctl->end_resumable = resumable;
     ctl->end_why = why;
@@ -52,10 +52,10 @@ tri_status tri_ctl_end_done(tri_ctl *ctl)
                           (long long)ctl->n_trials, (long long)ctl->n_runs);
 
     /* nothing will go on from them; a raised budget starts afresh */
-    for (int64_t i = 0; i < ctl->n_trials; i++) {
+    for (int64_t i = 0; !ctl->cut && i < ctl->n_trials; i++) {
         TRI_TRY(tri_ctl_drop_checkpoint(ctl, i));
     }
-    return tri_ctl_end(ctl, 0, 0, why);
+    return tri_ctl_end(ctl, 0, ctl->cut, why);
 }
 
 static tri_reason commonest_failure(const tri_ctl *ctl)

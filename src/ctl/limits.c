@@ -160,6 +160,7 @@ static tri_status expire(tri_ctl *ctl, tri_live *live)
 static tri_status stop_search(tri_ctl *ctl)
 {
     ctl->search_stopped = 1;
+    ctl->opening_blocks |= (uint8_t)tri_ctl_opening_binds(ctl);
     for (int i = 0; i < ctl->n_flying; i++) {
         tri_live *live = &ctl->lives[ctl->flying[i]];
 

@@ -125,7 +125,7 @@ static void begin_opening(tri_ctl *ctl, const tri_ev_open *ev)
     ctl->deadline_s = ev->deadline_s;
     ctl->no_timeouts = ev->no_timeouts;
     ctl->started = ctl->draining = ctl->ended = ctl->search_stopped = 0;
-    ctl->exhausted = 0;
+    ctl->exhausted = ctl->opening_blocks = ctl->cut = 0;
     ctl->candidate.ready = 0;
     ctl->start_at = 0;
     tri_ctl_unshelve_all(ctl);
@@ -247,6 +247,11 @@ static tri_status open_again(tri_ctl *ctl, const tri_ev_open *ev)
     }
     ctl->started = 0;
     ctl->head = -1;
+    if (ctl->cut && ctl->ended && ctl->end_status == 0) {
+        /* the finals stood for that opening only */
+        ctl->phase = TRI_PHASE_SEARCH;
+        tri_ctl_finals_reset(ctl);
+    }
     if (head >= 0) {
         TRI_TRY(tri_ctl_enqueue(ctl, head));
     }

@@ -489,8 +489,23 @@ static tri_status act_finals(tri_ctl *ctl)
     return over ? tri_ctl_end_done(ctl) : TRI_OK;
 }
 
+/* Whether more time would have been used. */
+static int work_is_left(const tri_ctl *ctl)
+{
+    int64_t runs = ctl->study->budget.runs;
+    tri_job job;
+
+    if (runs != TRI_UNLIMITED && ctl->search_runs >= runs) {
+        return 0;
+    }
+    tri_sched_peek(ctl->sched, tri_ctl_may_create(ctl), &job);
+    return ctl->n_shelved || ctl->head >= 0 || ctl->queue_at < ctl->queue.n ||
+           job.kind != TRI_JOB_NONE;
+}
+
 static tri_status end_search(tri_ctl *ctl)
 {
+    ctl->cut = ctl->opening_blocks && work_is_left(ctl);
     if (ctl->deadline_blocks) {
         return tri_ctl_end(ctl, 3, 1,
                            "what is left would not end before the deadline");

@@ -188,6 +188,8 @@ struct tri_ctl {
     uint8_t exhausted;        /* no new configuration fits */
     uint8_t deadline_blocks;  /* a job was not started for the deadline */
     uint8_t deadline_shelves; /* a promotion of this opening was not */
+    uint8_t opening_blocks;   /* a job was not, or not ended, for max_time */
+    uint8_t cut;              /* ... and the search has work left */
     int64_t n_shelved;
 
     int64_t search_runs, n_finished, n_failed, n_parked;
@@ -276,7 +278,9 @@ double tri_ctl_predict(const tri_ctl *ctl, int64_t trial, double length,
 double tri_ctl_length(const tri_ctl *ctl, int64_t trial, int rung);
 /* Whether a run predicted to last `s` may start. */
 int tri_ctl_time_allows(tri_ctl *ctl, double s);
-double tri_ctl_search_end(const tri_ctl *ctl); /* INFINITY: never */
+double tri_ctl_search_end(const tri_ctl *ctl);
+/* Whether that is for --max-time rather than for the study's budget. */
+int tri_ctl_opening_binds(const tri_ctl *ctl); /* INFINITY: never */
 double tri_ctl_finals_end(const tri_ctl *ctl);
 double tri_ctl_drain_start(const tri_ctl *ctl);
 /* Within how many seconds a stop is answered: grace, and a little. */

@@ -230,6 +230,38 @@ static void repeats_are_cut_to_the_time(void **state)
     world_fini(&w);
 }
 
+/* --max-time ends an opening, not the study: the next one searches on. */
+static void more_time_is_used(void **state)
+{
+    world w;
+    int64_t order[64], runs;
+
+    (void)state;
+    world_init(&w, RATE "finals: {top: 2, repeats: 2}\n");
+    w.max_time_s = 6;
+    world_begin(&w, 1, 1);
+    while (!w.ended && w.runs[0].phase == TRI_PHASE_SEARCH) {
+        w.now += 1;
+        world_run(&w, w.runs[0].run, speed[w.runs[0].trial]);
+    }
+    finals(&w, 0, order, 64);
+    assert_int_equal(w.status, 0);
+    assert_true(w.resumable);
+    runs = tri_ctl_n_runs(w.ctl);
+    w.max_time_s = NAN;
+    world_begin(&w, 1, 1);
+    assert_int_equal(w.runs[0].phase, TRI_PHASE_SEARCH);
+    while (!w.ended && w.runs[0].phase == TRI_PHASE_SEARCH) {
+        w.now += 1;
+        world_run(&w, w.runs[0].run, speed[w.runs[0].trial]);
+    }
+    assert_int_equal(finals(&w, 0, order, 64), 4);
+    assert_int_equal(w.status, 0);
+    assert_false(w.resumable);
+    assert_true(tri_ctl_n_runs(w.ctl) > runs + 4);
+    world_fini(&w);
+}
+
 static void interrupted_finals_go_on(void **state)
 {
     world w;
@@ -288,6 +320,7 @@ int main(void)
             cmocka_unit_test(none_and_nobody_to_compare_with),
             cmocka_unit_test(a_failed_run_is_repeated_once),
             cmocka_unit_test(repeats_are_cut_to_the_time),
+            cmocka_unit_test(more_time_is_used),
             cmocka_unit_test(interrupted_finals_go_on),
             cmocka_unit_test(no_finals_close_to_the_deadline)};
 
