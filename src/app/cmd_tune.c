@@ -5,9 +5,11 @@
 #include "src/app/app.h"
 
 #ifdef TRI_HAVE_MPI
+#include "mpi_workers/trial_kind.h"
 #include "src/app/live.h"
 #include "src/app/mpi_start.h"
 #include "trireme/net.h"
+#include "trireme/sched.h"
 #include "trireme/wire.h"
 #endif
 
@@ -183,6 +185,29 @@ static tri_status choose_seed(leading *l)
     return TRI_OK;
 }
 
+/* That what the study asks for is built. */
+static tri_status check_built(const tri_study *study)
+{
+    const tri_sched_settings settings = {
+            study->scheduler.kind,    study->resource.min,
+            study->resource.max,      study->resource.eta,
+            study->scheduler.bracket, study->scheduler.brackets};
+    tri_sched *sched = NULL;
+    tri_status st;
+
+    if (!tri_trial_kind(study->model.kind)) {
+        st = TRI_FAIL(TRI_EUNBUILT, "model kind %s is not built yet",
+                      tri_model_name(study->model.kind));
+    } else {
+        st = tri_sched_create(&settings, &sched);
+        tri_sched_destroy(sched);
+    }
+    if (st != TRI_OK) {
+        tri_error_place(study->path, 0, 0);
+    }
+    return st;
+}
+
 /* That each earlier study is one. */
 static tri_status check_warm(const tune_options *o)
 {
@@ -202,6 +227,7 @@ static tri_status prepare(leading *l, int size)
     TRI_TRY(enough_ranks(NULL, size));
     TRI_TRY(tri_app_study(o->common.file, &l->study));
     TRI_TRY(tri_app_study_not_empty(l->study));
+    TRI_TRY(check_built(l->study));
     TRI_TRY(enough_ranks(l->study, size));
     if (o->output) {
         snprintf(l->output, sizeof l->output, "%s", o->output);

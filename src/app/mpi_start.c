@@ -139,6 +139,13 @@ static void on_signal(int signo)
     tri_net_signal(signo);
 }
 
+/* A write beyond the limit of a file's size then fails with EFBIG.  Not
+ * SIG_IGN, which children would inherit. */
+static void on_file_size(int signo)
+{
+    (void)signo;
+}
+
 void tri_app_mpi_signals(int status)
 {
     static const int signals[] = {SIGUSR1, SIGINT, SIGTERM};
@@ -152,4 +159,6 @@ void tri_app_mpi_signals(int status)
     for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
         sigaction(signals[i], &action, NULL);
     }
+    action.sa_handler = on_file_size;
+    sigaction(SIGXFSZ, &action, NULL);
 }
