@@ -93,6 +93,9 @@ json_t *tri_app_answer_json(const tri_ctl *ctl, int top)
                             json_boolean(a.significant));
     }
     json_object_set_new(o, "speedup", speedup);
+    json_object_set_new(o, "challenger",
+                        a.finals ? standing_json(ctl, &a.challenger)
+                                 : json_null());
     json_object_set_new(o, "top", top_json(ctl, top));
     json_object_set_new(o, "objective",
                         json_string(tri_ctl_study(ctl)->objective.name));
@@ -173,20 +176,21 @@ static void print_verdict(const tri_answer *a, FILE *out)
 {
     char interval[80];
 
+    tri_app_interval(a->lo, a->hi, interval, sizeof interval);
     if (a->baseline.trial < 0) {
         fputs("verdict   no baseline to compare with\n", out);
-    } else if (a->significant) {
+    } else if (a->significant && a->winner.trial != a->baseline.trial) {
         fprintf(out, "verdict   %.3f times the baseline %s (95 %%)\n",
-                a->speedup,
-                tri_app_interval(a->lo, a->hi, interval, sizeof interval));
-    } else if (a->challenger.trial < 0) {
-        fputs("verdict   no challenger: the baseline stands\n", out);
-    } else {
+                a->speedup, interval);
+    } else if (a->challenger.trial >= 0) {
         fprintf(out,
                 "verdict   no significant difference: the baseline stands "
-                "(trial %" PRId64 ": %.3f times %s)\n",
-                a->challenger.trial, a->speedup,
-                tri_app_interval(a->lo, a->hi, interval, sizeof interval));
+                "(best challenger, trial %" PRId64 ": %.3f times %s)\n",
+                a->challenger.trial, a->speedup, interval);
+    } else {
+        fputs("verdict   the baseline stands: nothing else was measured in "
+              "the finals\n",
+              out);
     }
 }
 

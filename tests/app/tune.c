@@ -150,6 +150,37 @@ static void a_record_is_not_overwritten(void **state)
                       "no/where.h5");
 }
 
+/* The optimum of seed 3 is x = 4, y = a. */
+static void a_good_baseline_stands(void **state)
+{
+    const cli_ran *ran;
+    json_t *o;
+
+    (void)state;
+    cli_write("good.yaml",
+              "study: good\n"
+              "seed: 3\n"
+              "model: {kind: synthetic, cost: 0.0005}\n"
+              "space: {x: {int: [1, 20]}, y: {choice: [a, b, c]}}\n"
+              "objective: {minimize: loss}\n"
+              "baseline: {x: 4, y: a}\n"
+              "resource: {unit: steps, min: 1, max: 9, eta: 3}\n"
+              "search: random\n"
+              "budget: {trials: 12}\n"
+              "finals: {top: 2, repeats: 3}\n");
+    ran = cli_mpirun(3, "tune good.yaml -q");
+    assert_int_equal(ran->status, 0);
+    assert_non_null(strstr(ran->out, "the baseline stands (best challenger, "
+                                     "trial "));
+    o = cli_json(cli_run("best good.h5 --json"));
+    assert_int_equal(json_integer_value(json_object_get(
+                             json_object_get(o, "winner"), "trial")),
+                     0);
+    assert_true(json_is_false(
+            json_object_get(json_object_get(o, "speedup"), "significant")));
+    json_decref(o);
+}
+
 static void done_already(void **state)
 {
     const cli_ran *ran = cli_mpirun(3, "tune bowl.yaml -o bowl.h5 --resume");
@@ -232,6 +263,13 @@ static void bad_starts(void **state)
                       "one rank only");
     cli_expect_sentence(cli_run("tune bowl.yaml -o b.h5"), 1, "one rank only");
     expect_first_line(cli_mpirun(3, "tune none.yaml"), 1, "none.yaml");
+    cli_write("later.yaml", "study: later\n"
+                            "model: {kind: synthetic}\n"
+                            "space: {a: {int: [1, 4]}}\n"
+                            "scheduler: hyperband\n"
+                            "objective: {minimize: loss}\n"
+                            "budget: {trials: 2}\n");
+    expect_first_line(cli_mpirun(3, "tune later.yaml"), 1, "not built yet");
     cli_write("empty.yaml", "study: empty\n"
                             "model: {kind: synthetic}\n"
                             "space: {a: {int: [1, 4]}}\n"
@@ -278,6 +316,7 @@ int main(int argc, char **argv)
             cmocka_unit_test(replay_of_it),
             cmocka_unit_test(export_of_it),
             cmocka_unit_test(a_record_is_not_overwritten),
+            cmocka_unit_test(a_good_baseline_stands),
             cmocka_unit_test(done_already),
             cmocka_unit_test(a_drained_study_goes_on),
             cmocka_unit_test(a_terminated_study_is_broken_off_in_order),
