@@ -53,6 +53,14 @@ typedef struct tri_pooled {
 TRI_API void tri_pooled_init(tri_pooled *p, int logs);
 /* Add one set of repeats. */
 TRI_API void tri_pooled_add(tri_pooled *p, const double *x, int n);
+/*
+ * Add several things measured in turn, x[thing][block] with n_blocks columns:
+ * the noise is what neither a thing nor its block explains (two-way analysis
+ * of variance), so a drift of the machine from block to block does not blur
+ * contrasts between things.
+ */
+TRI_API void tri_pooled_add_blocks(tri_pooled *p, const double *x, int n_things,
+                                   int n_blocks);
 /* Mean of one set with its 95 % interval (Student's t); NaN without values,
  * and a NaN interval where no set has two. */
 TRI_API tri_interval tri_pooled_mean(const tri_pooled *p, const double *x,

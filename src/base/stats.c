@@ -212,6 +212,41 @@ void tri_pooled_add(tri_pooled *p, const double *x, int n)
     p->dof += n > 1 ? n - 1 : 0;
 }
 
+static double block_mean(const tri_pooled *p, const double *x, int n_things,
+                         int n_blocks, int block)
+{
+    double sum = 0;
+
+    for (int i = 0; i < n_things; i++) {
+        sum += scaled(p, x[i * n_blocks + block]);
+    }
+    return sum / n_things;
+}
+
+void tri_pooled_add_blocks(tri_pooled *p, const double *x, int n_things,
+                           int n_blocks)
+{
+    double all = 0;
+
+    if (n_things < 2 || n_blocks < 2) {
+        return;
+    }
+    for (int i = 0; i < n_things; i++) {
+        all += scaled_mean(p, x + i * n_blocks, n_blocks) / n_things;
+    }
+    for (int j = 0; j < n_blocks; j++) {
+        double block = block_mean(p, x, n_things, n_blocks, j) - all;
+
+        for (int i = 0; i < n_things; i++) {
+            double thing = scaled_mean(p, x + i * n_blocks, n_blocks);
+            double d = scaled(p, x[i * n_blocks + j]) - thing - block;
+
+            p->squares += d * d;
+        }
+    }
+    p->dof += (n_things - 1) * (n_blocks - 1);
+}
+
 /* `weight`: the estimate's variance in units of one value's. */
 static tri_interval pooled_interval(const tri_pooled *p, double estimate,
                                     double weight)

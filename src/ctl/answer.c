@@ -96,22 +96,86 @@ static tri_pooled noise_of(const tri_finals *f)
 
 /* ---- challengers against the baseline ------------------------------------ */
 
+/* What challengers are compared by: whole repeats, in which everybody was
+ * measured in turn, if there are two; else every value. */
+typedef struct evidence {
+    tri_pooled noise;
+    const double *blocks; /* n_blocks a contender; NULL: by their values */
+    int n_blocks;
+} evidence;
+
+static const double *value_in(const tri_contender *c, int repeat)
+{
+    for (int i = 0; i < c->n_values; i++) {
+        if (c->repeats[i] == repeat) {
+            return &c->values[i];
+        }
+    }
+    return NULL;
+}
+
+static int is_whole(const tri_finals *f, int repeat)
+{
+    for (int i = 0; i < f->n; i++) {
+        if (!value_in(&f->list[i], repeat)) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+static evidence evidence_of(const tri_finals *f)
+{
+    evidence a = {.noise = noise_of(f)};
+    int n = 0;
+
+    for (int r = 0; r <= f->repeat; r++) {
+        n += is_whole(f, r);
+    }
+    if (n < 2 || f->n < 2) {
+        return a;
+    }
+    for (int r = 0, at = 0; r <= f->repeat; r++) {
+        for (int i = 0; is_whole(f, r) && i < f->n; i++) {
+            f->blocks[i * n + at] = *value_in(&f->list[i], r);
+        }
+        at += is_whole(f, r);
+    }
+    tri_pooled_init(&a.noise, a.noise.logs);
+    tri_pooled_add_blocks(&a.noise, f->blocks, f->n, n);
+    a.blocks = f->blocks;
+    a.n_blocks = n;
+    return a;
+}
+
+static tri_interval contrast(const evidence *in, const tri_finals *f,
+                             const tri_contender *a, const tri_contender *b)
+{
+    if (in->blocks) {
+        return tri_pooled_contrast(
+                &in->noise, in->blocks + (a - f->list) * in->n_blocks,
+                in->n_blocks, in->blocks + (b - f->list) * in->n_blocks,
+                in->n_blocks);
+    }
+    return tri_pooled_contrast(&in->noise, a->values, a->n_values, b->values,
+                               b->n_values);
+}
+
 typedef struct comparison {
     tri_interval ratio; /* > 1 is better; NaN where values are not positive */
     int significant;
 } comparison;
 
-static comparison compare(const tri_ctl *ctl, const tri_pooled *noise,
+static comparison compare(const tri_ctl *ctl, const evidence *in,
                           const tri_contender *c, const tri_contender *base)
 {
     int maximize = ctl->study->objective.maximize;
     const tri_contender *a = maximize ? c : base;
     const tri_contender *b = maximize ? base : c;
-    tri_interval between = tri_pooled_contrast(noise, a->values, a->n_values,
-                                               b->values, b->n_values);
-    comparison out = {{NAN, NAN, NAN}, between.lo > (noise->logs ? 1 : 0)};
+    tri_interval between = contrast(in, &ctl->finals, a, b);
+    comparison out = {{NAN, NAN, NAN}, between.lo > (in->noise.logs ? 1 : 0)};
 
-    if (noise->logs) {
+    if (in->noise.logs) {
         out.ratio = between;
     }
     return out;
@@ -159,13 +223,13 @@ static void answer_of_finals(const tri_ctl *ctl, tri_answer *out)
     const tri_finals *f = &ctl->finals;
     const tri_contender *base = base_of(ctl);
     tri_pooled noise = noise_of(f);
+    evidence in = evidence_of(f);
     comparison none = {{NAN, NAN, NAN}, 0}, best = none;
 
     out->finals = 1;
     for (int i = 0; i < f->n; i++) {
         const tri_contender *c = &f->list[i];
-        comparison with =
-                base && c != base ? compare(ctl, &noise, c, base) : none;
+        comparison with = base && c != base ? compare(ctl, &in, c, base) : none;
         tri_standing s;
 
         if (c == base || !c->n_values || with.significant < best.significant) {

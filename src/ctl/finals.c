@@ -15,9 +15,11 @@ void tri_ctl_finals_reset(tri_ctl *ctl)
 {
     for (int i = 0; i < ctl->finals.n; i++) {
         free(ctl->finals.list[i].values);
+        free(ctl->finals.list[i].repeats);
     }
     free(ctl->finals.list);
     free(ctl->finals.order);
+    free(ctl->finals.blocks);
     ctl->finals = (tri_finals){0};
 }
 
@@ -34,11 +36,12 @@ static tri_status add_contender(tri_ctl *ctl, int64_t trial)
 
     c->trial = trial;
     c->values = calloc((size_t)f->repeats + 1, sizeof *c->values);
-    if (!c->values) {
-        return TRI_FAIL(TRI_ENOMEM, "no memory for the finals");
-    }
+    c->repeats = calloc((size_t)f->repeats + 1, sizeof *c->repeats);
     f->order[f->n] = f->n;
     f->n++;
+    if (!c->values || !c->repeats) {
+        return TRI_FAIL(TRI_ENOMEM, "no memory for the finals");
+    }
     return TRI_OK;
 }
 
@@ -50,7 +53,9 @@ static tri_status list_contenders(tri_ctl *ctl, int64_t *leaders, int most)
 
     f->list = calloc((size_t)n + 1, sizeof *f->list);
     f->order = calloc((size_t)n + 1, sizeof *f->order);
-    if (!f->list || !f->order) {
+    f->blocks = calloc(((size_t)n + 1) * ((size_t)f->repeats + 1),
+                       sizeof *f->blocks);
+    if (!f->list || !f->order || !f->blocks) {
         return TRI_FAIL(TRI_ENOMEM, "no memory for the finals");
     }
     for (int i = 0; i < n; i++) {
@@ -201,6 +206,7 @@ void tri_ctl_finals_result(tri_ctl *ctl, const tri_live *live, double value,
         return;
     }
     if (!isnan(value)) {
+        c->repeats[c->n_values] = f->repeat;
         c->values[c->n_values++] = value;
         f->done++;
     } else if (!f->retried) {

@@ -104,6 +104,7 @@ typedef struct tri_candidate {
 typedef struct tri_contender {
     int64_t trial;
     double *values; /* one a repeat that went well */
+    int *repeats;   /* which one that was */
     int n_values;
 } tri_contender;
 
@@ -118,6 +119,7 @@ typedef struct tri_finals {
     int64_t resource;
     tri_contender *list;
     int *order;
+    double *blocks; /* scratch of the answer: n x planned repeats */
 } tri_finals;
 
 typedef struct tri_numbers {

@@ -153,6 +153,39 @@ static void pooled_ratio_covers(void **state)
     assert_in_range(means, 1860, 1940);
 }
 
+/* The machine slows down by half between two rounds: ratios of things that
+ * were measured in turn keep their coverage, and stay narrow. */
+static void blocks_take_the_drift_out(void **state)
+{
+    tri_rng rng = tri_rng_stream(SEED, 5, TRI_RNG_TEST);
+    const double truth[] = {2, 3, 5};
+    double x[3][3];
+    int rounds = 2000;
+    int hits = 0;
+    int narrow = 0;
+
+    (void)state;
+    for (int i = 0; i < rounds; i++) {
+        tri_pooled p;
+        tri_interval r;
+
+        for (int k = 0; k < 3; k++) {
+            draw(&rng, x[k], 3, 0, 0.05);
+            for (int j = 0; j < 3; j++) {
+                x[k][j] = truth[k] * tri_exp(x[k][j]) / (j + 1);
+            }
+        }
+        tri_pooled_init(&p, 1);
+        tri_pooled_add_blocks(&p, x[0], 3, 3);
+        assert_int_equal(p.dof, 4);
+        r = tri_pooled_contrast(&p, x[1], 3, x[0], 3);
+        hits += covers(r, 1.5);
+        narrow += r.hi / r.lo < 1.5;
+    }
+    assert_in_range(hits, 1860, 1940);
+    assert_true(narrow > rounds * 0.95);
+}
+
 static void pooled_of_few(void **state)
 {
     const double a[] = {4, 4};
@@ -245,6 +278,7 @@ int main(void)
             cmocka_unit_test(interval_ranks),
             cmocka_unit_test(median_interval_covers),
             cmocka_unit_test(pooled_ratio_covers),
+            cmocka_unit_test(blocks_take_the_drift_out),
             cmocka_unit_test(pooled_of_few),
             cmocka_unit_test(outliers_are_five_mads_off),
             cmocka_unit_test(warmup_finds_the_change),
