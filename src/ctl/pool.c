@@ -292,7 +292,7 @@ tri_status tri_ctl_set_parked(tri_ctl *ctl, int64_t trial, int parked)
     ctl->n_parked += parked ? 1 : -1;
     tri_sched_park(ctl->sched, trial, parked || t->shelved);
     TRI_TRY(tri_ctl_touch_trial(ctl, trial));
-    return !parked && t->place == TRI_PLACE_WAITING
+    return !parked && t->place == TRI_PLACE_WAITING && !t->held
                    ? tri_ctl_enqueue(ctl, trial)
                    : TRI_OK;
 }

@@ -387,5 +387,10 @@ tri_status tri_ctl_end_run(tri_ctl *ctl, tri_live *live, tri_run_status status,
     for (int i = 0; release && i < r->v.n_ranks; i++) {
         tri_ctl_free_rank(ctl, r->v.ranks[i]);
     }
-    return tri_ctl_touch_run(ctl, r->v.run);
+    TRI_TRY(tri_ctl_touch_run(ctl, r->v.run));
+    if (!ctl->trials[r->v.trial].held) {
+        return TRI_OK;
+    }
+    ctl->trials[r->v.trial].held = 0;
+    return tri_ctl_enqueue(ctl, r->v.trial);
 }

@@ -238,8 +238,21 @@ static void unqueue(tri_ctl *ctl, size_t at)
     ctl->queue_at++;
 }
 
+/* Whether the run that earned this promotion still writes its checkpoint:
+ * then the job waits for it, out of the queue, until that run has ended. */
+static int hold(tri_ctl *ctl, int64_t trial)
+{
+    tri_trial_row *t = &ctl->trials[trial];
+
+    t->held = t->last_run >= 0 && ctl->runs[t->last_run].live >= 0;
+    return t->held;
+}
+
 static tri_status start_or_wait(tri_ctl *ctl, int64_t trial)
 {
+    if (hold(ctl, trial)) {
+        return TRI_OK;
+    }
     if (fits(ctl, ctl->trials[trial].ranks)) {
         return start_waiting(ctl, trial);
     }
@@ -343,7 +356,7 @@ static tri_status backfill(tri_ctl *ctl, double head_start, int *went)
     }
     *went = 1;
     TRI_TRY(take(ctl, &job, &trial));
-    return start_waiting(ctl, trial);
+    return hold(ctl, trial) ? TRI_OK : start_waiting(ctl, trial);
 }
 
 static tri_status fill(tri_ctl *ctl)

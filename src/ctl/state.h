@@ -50,6 +50,7 @@ typedef struct tri_trial_row {
     int16_t attempts;        /* at `rung`, those that a drain ended left out */
     uint8_t place, parked, suspicion, retried, reason;
     uint8_t shelved; /* no time for its promotion in this opening */
+    uint8_t held;    /* promoted, but its finished run still writes */
 } tri_trial_row;
 
 typedef struct tri_run_row {

@@ -58,6 +58,7 @@ static void random_cluster(tri_rng *rng, tri_sim_settings *set)
     set->workers = 4 + pick(rng, 9);
     set->straggle = 0.4 * pick(rng, 3);
     set->drop = 0.01 * pick(rng, 4);
+    set->checkpoint_s = 0.5 * pick(rng, 4);
     set->seed = tri_rng_u64(rng);
     set->reports = pick(rng, 2);
 }
