@@ -140,8 +140,7 @@ static void bind(tri_model *m, const tri_real *params, tri_real *grads)
     }
 }
 
-/* ---- memory ----------------------------------------------------------------
- */
+/* ---- memory ---- */
 
 static tri_status take(tri_region *region, int64_t n, tri_real **out)
 {
@@ -172,8 +171,7 @@ static tri_status alloc(tri_model *m, tri_region *region)
     return take(region, rows * widest, &m->d_next);
 }
 
-/* ---- work -------------------------------------------------------------------
- */
+/* ---- work ---- */
 
 static void load(tri_model *m, int k, int64_t step, int64_t sample)
 {

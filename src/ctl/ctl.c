@@ -66,8 +66,7 @@ void tri_ctl_destroy(tri_ctl *ctl)
     free(ctl);
 }
 
-/* ---- events of runs -------------------------------------------------------
- */
+/* ---- events of runs ---- */
 
 static tri_status feed_formed(tri_ctl *ctl, const tri_ev_formed *ev)
 {
@@ -132,8 +131,7 @@ static int names_run(const tri_event *e, int64_t *run, int32_t *attempt)
     }
 }
 
-/* ---- feeding --------------------------------------------------------------
- */
+/* ---- feeding ---- */
 
 static tri_status dispatch(tri_ctl *ctl, const tri_event *e)
 {

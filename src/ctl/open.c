@@ -10,8 +10,7 @@
 
 #define SUSPICION_MOST 2
 
-/* ---- reading ----------------------------------------------------------------
- */
+/* ---- reading ---- */
 
 typedef struct given {
     const tri_attachment *list;
@@ -167,8 +166,7 @@ destroy_study:
     return st;
 }
 
-/* ---- later openings
- * ----------------------------------------------------------- */
+/* ---- later openings ---- */
 
 static int by_number(const void *a, const void *b)
 {
@@ -274,8 +272,7 @@ tri_status tri_ctl_feed_open(tri_ctl *ctl, const tri_ev_open *ev)
     return TRI_OK;
 }
 
-/* ---- edits
- * ------------------------------------------------------------------------ */
+/* ---- edits ---- */
 
 static tri_status check_edit(const tri_ctl *ctl, const tri_study *now,
                              int *changed)

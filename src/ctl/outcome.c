@@ -10,8 +10,7 @@
 #define WITNESS_S      30.0
 #define SUSPICION_MOST 2
 
-/* ---- what was measured ----------------------------------------------------
- */
+/* ---- what was measured ---- */
 
 static tri_status keep_outcome(tri_ctl *ctl, tri_run_row *r,
                                const tri_ev_outcome *ev)
@@ -78,8 +77,7 @@ static tri_status note_durations(tri_ctl *ctl, const tri_live *live)
     return tri_running_median_add(&ctl->run_s, ctl->now - v->start_s);
 }
 
-/* ---- checkpoints -----------------------------------------------------------
- */
+/* ---- checkpoints ---- */
 
 tri_status tri_ctl_drop_checkpoint(tri_ctl *ctl, int64_t trial)
 {
@@ -129,8 +127,7 @@ static void note_checkpoint(tri_run_row *r, const tri_ev_outcome *ev,
     r->v.outcome.checkpoint_step = ev->checkpoint_step;
 }
 
-/* ---- what follows for the trial -------------------------------------------
- */
+/* ---- what follows for the trial ---- */
 
 tri_status tri_ctl_give_up(tri_ctl *ctl, int64_t trial, tri_reason reason)
 {
@@ -205,8 +202,7 @@ tri_status tri_ctl_interrupt_run(tri_ctl *ctl, tri_live *live,
     return wait_again(ctl, v.trial);
 }
 
-/* ---- finished ---------------------------------------------------------------
- */
+/* ---- finished ---- */
 
 static tri_status verdict(tri_ctl *ctl, const tri_run_row *r, int save)
 {
@@ -313,8 +309,7 @@ static tri_status on_finished(tri_ctl *ctl, tri_live *live,
     return went ? TRI_OK : release(ctl, live);
 }
 
-/* ---- other ends
- * --------------------------------------------------------------- */
+/* ---- other ends ---- */
 
 /* The result stands; the ranks have left. */
 static tri_status left(tri_ctl *ctl, tri_live *live)

@@ -453,8 +453,7 @@ tri_status tri_ctl_go_on(tri_ctl *ctl, tri_live *live, int *went)
     return tri_ctl_emit(ctl, &c);
 }
 
-/* ---- phases ---------------------------------------------------------------
- */
+/* ---- phases ---- */
 
 tri_status tri_ctl_drain(tri_ctl *ctl, int why)
 {

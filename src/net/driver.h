@@ -95,8 +95,7 @@ tri_status tri_driver_find_lost(tri_driver *d);
  * open, and the workers are dismissed. */
 tri_status tri_driver_open(tri_driver *d);
 
-/* ---- launcher.c ------------------------------------------------------------
- */
+/* ---- launcher.c ---- */
 
 /* Survival level by the launcher's settings: "resume" or "heartbeat". */
 const char *tri_launcher_level(void);

@@ -415,8 +415,7 @@ tri_value tri_reader_value(const tri_yaml *at)
     return v;
 }
 
-/* ---- notes ----------------------------------------------------------------
- */
+/* ---- notes ---- */
 
 static tri_status push(const char *const **list, int *n, size_t *cap,
                        const char *text)

@@ -12,8 +12,7 @@
 #define KEYS(m, where, keys) tri_reader_keys(m, where, keys, TRI_COUNT_OF(keys))
 #define GET(r, key)          tri_yaml_get((r)->root, key)
 
-/* ---- objective ------------------------------------------------------------
- */
+/* ---- objective ---- */
 
 static tri_status read_metric(tri_reader *r, const tri_yaml *at)
 {
@@ -67,8 +66,7 @@ static tri_status read_objective(tri_reader *r)
     return TRI_OK;
 }
 
-/* ---- baseline and start ---------------------------------------------------
- */
+/* ---- baseline and start ---- */
 
 /* One entry as an assignment "name=value"; an engine parameter that is not in
  * the space may be named with its default. */
@@ -167,8 +165,7 @@ static tri_status read_configs(tri_reader *r)
     return TRI_OK;
 }
 
-/* ---- the whole
- * ------------------------------------------------------------------ */
+/* ---- the whole ---- */
 
 static tri_status read_head(tri_reader *r)
 {

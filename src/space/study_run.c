@@ -29,8 +29,7 @@ const char *tri_sched_name(tri_sched_kind kind)
     return sched_names[kind];
 }
 
-/* ---- how the search goes ----------------------------------------------------
- */
+/* ---- how the search goes ---- */
 
 /* An amount of resource; seconds may have a unit. */
 static tri_status read_amount(const tri_yaml *at, const char *key,
@@ -206,8 +205,7 @@ static tri_status read_finals(tri_reader *r)
                             1000, &s->finals.repeats);
 }
 
-/* ---- measuring and running
- * --------------------------------------------------- */
+/* ---- measuring and running ---- */
 
 static tri_status read_measure(tri_reader *r)
 {

@@ -64,8 +64,7 @@ static tri_status check_name(const tri_yaml *e, const char *name)
     return st;
 }
 
-/* ---- domains ----------------------------------------------------------------
- */
+/* ---- domains ---- */
 
 static tri_status two_ends(const tri_yaml *at, const char *key,
                            const tri_yaml **lo, const tri_yaml **hi)
@@ -262,8 +261,7 @@ static tri_status add_param(maker *m, const tri_yaml *e)
     return st;
 }
 
-/* ---- what the model brings
- * ---------------------------------------------------- */
+/* ---- what the model brings ---- */
 
 static int name_known(void *ctx, const char *name)
 {
@@ -378,8 +376,7 @@ static tri_status add_model(maker *m)
     return add_notes(m);
 }
 
-/* ---- the other keys
- * ------------------------------------------------------------- */
+/* ---- the other keys ---- */
 
 static tri_status add_constraints(maker *m)
 {
@@ -456,8 +453,7 @@ static tri_status add_ranks(maker *m)
                                     at->line, at->column);
 }
 
-/* ---- spaces of tables
- * -------------------------------------------------------------- */
+/* ---- spaces of tables ---- */
 
 static int by_value(const void *a, const void *b)
 {
@@ -525,8 +521,7 @@ static tri_status add_table(maker *m, const tri_yaml *at)
     return tri_space_set_rows(m->b, priv->rows, priv->n_rows);
 }
 
-/* ---- the whole
- * ----------------------------------------------------------------------- */
+/* ---- the whole ---- */
 
 static tri_status add_all(maker *m)
 {

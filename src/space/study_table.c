@@ -34,8 +34,7 @@ static tri_status no_memory(void)
     return TRI_FAIL(TRI_ENOMEM, "no memory for the table");
 }
 
-/* ---- cells ------------------------------------------------------------------
- */
+/* ---- cells ---- */
 
 /* Cut one cell off *at, quotes removed.  Returns its terminator. */
 static char cut_cell(char **at, char **cell)
@@ -142,8 +141,7 @@ static void free_csv(csv *t)
     free(t->cells);
 }
 
-/* ---- columns
- * ----------------------------------------------------------------- */
+/* ---- columns ---- */
 
 static tri_status find_column(const csv *t, const tri_yaml *at,
                               const char *name, int *out)
@@ -216,8 +214,7 @@ static tri_status map_columns(tri_reader *r, const csv *t, column_map *m)
     return TRI_OK;
 }
 
-/* ---- rows
- * --------------------------------------------------------------------- */
+/* ---- rows ---- */
 
 static tri_value cell_value(tri_reader *r, const char *text)
 {
@@ -400,8 +397,7 @@ done:
     return st;
 }
 
-/* ---- the whole
- * ------------------------------------------------------------------- */
+/* ---- the whole ---- */
 
 /* Cutting changes the text: what an open event attaches is kept apart. */
 static tri_status keep_file(struct tri_study_private *p, const char *path,

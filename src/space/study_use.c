@@ -9,8 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- paths
- * --------------------------------------------------------------------- */
+/* ---- paths ---- */
 
 void tri_study_resolve(const tri_study *study, const char *name, char *buf,
                        size_t bytes)
@@ -25,8 +24,7 @@ void tri_study_resolve(const tri_study *study, const char *name, char *buf,
     }
 }
 
-/* ---- what was measured
- * ---------------------------------------------------------- */
+/* ---- what was measured ---- */
 
 double tri_study_objective(const tri_study *study, const tri_measured *m,
                            int ranks)
@@ -242,8 +240,7 @@ int tri_study_subject_to(const tri_study *study, const tri_measured *m,
     return tri_study_admits(study, NULL, m, text);
 }
 
-/* ---- layouts
- * ----------------------------------------------------------------------- */
+/* ---- layouts ---- */
 
 static int word_index(const tri_engine_param *p, tri_value v)
 {
@@ -468,8 +465,7 @@ done:
     return st;
 }
 
-/* ---- edits at a resume
- * --------------------------------------------------------------- */
+/* ---- edits at a resume ---- */
 
 /* Whether two parameters differ in nothing but their ranges. */
 static int same_but_range(const tri_yaml *a, const tri_yaml *b)

@@ -466,8 +466,7 @@ void world_run(world *w, int64_t run, double value)
     world_finished(w, run, value);
 }
 
-/* ---- commands -------------------------------------------------------------
- */
+/* ---- commands ---- */
 
 const tri_command *world_command(const world *w, tri_command_kind kind, int n)
 {
