@@ -31,6 +31,12 @@ TRI_API void tri_ctl_destroy(tri_ctl *ctl);
 /*
  * Feed one event.  The first must be `open`; each later `open` begins another
  * opening (epoch one higher): what was running is interrupted and requeued.
+ * Where its machine class is another than that of the results so far, these
+ * count no longer (a study that is done stays done, until an edit gives it more
+ * to do): every trial but those that were infeasible by themselves or lacked an
+ * import is measured again from its bracket's base rung, as the same trial.
+ * Rows of runs stay as they are, and count in the budget of runs.  Classes left
+ * are forgotten; an empty one is any.
  * [out] `out`: the commands, borrowed until the next feed.
  *
  * Stale or unknown runs (another attempt, an earlier epoch) are ignored: TRI_OK
@@ -50,6 +56,9 @@ TRI_API double tri_ctl_next_deadline(const tri_ctl *ctl);
 
 /* The study in force (after edits); NULL before the first open. */
 TRI_API const tri_study *tri_ctl_study(const tri_ctl *ctl);
+
+/* The machine class of the results that count; "" while it is not known. */
+TRI_API const char *tri_ctl_machine_class(const tri_ctl *ctl);
 
 typedef enum tri_trial_state {
     TRI_TRIAL_RUNNING,  /* a run of it is under way, or waits to start */
@@ -150,7 +159,10 @@ typedef struct tri_progress {
     double time_s;       /* of the last event */
     double deadline_s;   /* NaN: none */
     double search_end_s; /* study time at which the search stops; NaN */
+    /* runs and what finished of them in the search: of any machine class */
     int64_t trials, runs, finished, failed, parked;
+    int64_t results;    /* finished ones that count: of this class */
+    int64_t again;      /* trials that this opening measures again */
     int64_t running;    /* runs in flight */
     int64_t best_trial; /* -1: none */
     double best, best_lo, best_hi;

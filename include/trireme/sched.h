@@ -68,8 +68,10 @@ TRI_API int tri_sched_n_rungs(const tri_sched *s);
  * Always succeeds; TRI_JOB_NONE if there is nothing to do now.
  */
 TRI_API void tri_sched_peek(tri_sched *s, int may_create, tri_job *out);
-/* Commit to `job` (as just peeked); `trial` is the number given to a new
- * configuration (numbers grow from 0), or that of the promoted one.  Its rung
+/* Commit to `job` (as just peeked, or a new one of a bracket that was given out
+ * by an earlier scheduler of the same settings: its rung is the bracket's
+ * number); `trial` is the number given to a new configuration (numbers grow
+ * from 0, some may be left out), or that of the promoted one.  Its rung
  * then counts one running.  TRI_ENOMEM: nothing has changed. */
 TRI_API tri_status tri_sched_take(tri_sched *s, const tri_job *job,
                                   int64_t trial);

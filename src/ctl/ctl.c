@@ -19,6 +19,7 @@ tri_status tri_ctl_create(tri_ctl **out)
     ctl->best = -1;
     ctl->max_time_s = ctl->deadline_s = NAN;
     ctl->end_why = "";
+    ctl->machine_class = ctl->opening_class = "";
     *out = ctl;
     return TRI_OK;
 }

@@ -79,6 +79,11 @@ tri_status tri_ctl_end_empty(tri_ctl *ctl)
                   "no configuration fits: the smallest needs %d ranks, the "
                   "pool has %d",
                   lo, ctl->n_up);
+    } else if (ctl->n_finished) {
+        why = say(ctl,
+                  "no run finished on the machine class '%s'; the %lld that "
+                  "finished on others do not count",
+                  ctl->machine_class, (long long)ctl->n_finished);
     } else if (ctl->n_failed) {
         why = say(ctl, "no run finished: %lld of %lld trials failed, mostly %s",
                   (long long)ctl->n_failed, (long long)ctl->n_trials,

@@ -104,7 +104,7 @@ static tri_status keep_attachments(tri_ctl *ctl, const tri_ev_open *ev)
     return TRI_OK;
 }
 
-static tri_status make_scheduler(const tri_study *s, tri_sched **out)
+tri_status tri_ctl_make_scheduler(const tri_study *s, tri_sched **out)
 {
     tri_sched_settings settings = {.kind = s->scheduler.kind,
                                    .min = s->resource.min,
@@ -141,7 +141,7 @@ static tri_status read_study(tri_ctl *ctl, const tri_ev_open *ev)
     tri_status st;
 
     TRI_TRY(parse(&g, &ev->study_text, ev->study_path, &study));
-    TRI_TRY_GOTO(st, make_scheduler(study, &sched), destroy_study);
+    TRI_TRY_GOTO(st, tri_ctl_make_scheduler(study, &sched), destroy_study);
     TRI_TRY_GOTO(st, keep_attachments(ctl, ev), destroy_sched);
     ctl->n_params = tri_space_n_params(study->space);
     config = tri_keep_bytes(&ctl->keep,
@@ -255,7 +255,7 @@ static tri_status open_again(tri_ctl *ctl, const tri_ev_open *ev)
     }
     TRI_TRY(end_all_left_over(ctl, orderly));
     begin_opening(ctl, ev);
-    return TRI_OK;
+    return tri_ctl_open_class(ctl, ev->machine_class);
 }
 
 tri_status tri_ctl_feed_open(tri_ctl *ctl, const tri_ev_open *ev)
@@ -269,7 +269,7 @@ tri_status tri_ctl_feed_open(tri_ctl *ctl, const tri_ev_open *ev)
     }
     TRI_TRY(read_study(ctl, ev));
     begin_opening(ctl, ev);
-    return TRI_OK;
+    return tri_ctl_open_class(ctl, ev->machine_class);
 }
 
 /* ---- edits ---- */
@@ -323,7 +323,7 @@ tri_status tri_ctl_feed_edited(tri_ctl *ctl, const tri_ev_edited *ev)
     ctl->complete = 0;
     ctl->phase = TRI_PHASE_SEARCH;
     tri_ctl_finals_reset(ctl);
-    return TRI_OK;
+    return tri_ctl_settle_class(ctl);
 destroy_study:
     tri_study_destroy(study);
     return st;

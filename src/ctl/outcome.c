@@ -242,6 +242,7 @@ static tri_status refuse(tri_ctl *ctl, tri_live *live, tri_reason reason)
     if (!live->stopped) {
         TRI_TRY(verdict(ctl, &ctl->runs[live->run], 0));
     }
+    ctl->trials[ctl->runs[live->run].v.trial].refused = 1;
     return tri_ctl_fail_run(ctl, live, reason, 1);
 }
 
@@ -271,6 +272,7 @@ static tri_status record_result(tri_ctl *ctl, const tri_run_row *r,
     t->hi = r->v.outcome.hi * scale;
     t->last_run = r->v.run;
     ctl->n_finished++;
+    ctl->n_results++;
     update_best(ctl, r->v.trial);
     if (last) {
         TRI_TRY(tri_ctl_drop_checkpoint(ctl, r->v.trial));

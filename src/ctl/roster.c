@@ -182,6 +182,32 @@ tri_status tri_ctl_set_place(tri_ctl *ctl, int64_t trial, tri_trial_place place)
     return tri_ctl_touch_trial(ctl, trial);
 }
 
+tri_status tri_ctl_renew_trial(tri_ctl *ctl, int64_t trial)
+{
+    tri_trial_row *t = &ctl->trials[trial];
+
+    ctl->n_failed -= t->place == TRI_PLACE_FAILED;
+    ctl->n_parked -= t->parked;
+    *t = (tri_trial_row){.config = t->config,
+                         .hash = t->hash,
+                         .created_s = t->created_s,
+                         .objective = NAN,
+                         .lo = NAN,
+                         .hi = NAN,
+                         .unit_s = NAN,
+                         .origin = t->origin,
+                         .prediction = t->prediction,
+                         .checkpoint = "",
+                         .last_run = -1,
+                         .changed = t->changed,
+                         .ranks = t->ranks,
+                         .bracket = t->bracket,
+                         .rung = t->bracket,
+                         .top_rung = -1,
+                         .place = TRI_PLACE_WAITING};
+    return tri_ctl_touch_trial(ctl, trial);
+}
+
 tri_status tri_ctl_enqueue(tri_ctl *ctl, int64_t trial)
 {
     tri_numbers *q = &ctl->queue;

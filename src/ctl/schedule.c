@@ -522,7 +522,7 @@ static tri_status end_search(tri_ctl *ctl)
         return tri_ctl_end(ctl, 3, 1,
                            "what is left would not end before the deadline");
     }
-    if (!ctl->n_finished) {
+    if (!ctl->n_results) {
         return tri_ctl_end_empty(ctl);
     }
     TRI_TRY(tri_ctl_finals_begin(ctl));

@@ -51,6 +51,7 @@ typedef struct tri_trial_row {
     uint8_t place, parked, suspicion, retried, reason;
     uint8_t shelved; /* no time for its promotion in this opening */
     uint8_t held;    /* promoted, but its finished run still writes */
+    uint8_t refused; /* infeasible by what was measured, not by itself */
 } tri_trial_row;
 
 typedef struct tri_run_row {
@@ -195,11 +196,15 @@ struct tri_ctl {
     uint8_t cut;              /* ... and the search has work left */
     int64_t n_shelved;
 
-    int64_t search_runs, n_finished, n_failed, n_parked;
+    /* finished: in the search, of any machine class; results: of this one */
+    int64_t search_runs, n_finished, n_results, n_failed, n_parked;
     int64_t failures[TRI_REASON_COUNT];
     int64_t best; /* trial, -1 */
     int best_stale;
-    int largest; /* ranks of the largest trial */
+    int largest;               /* ranks of the largest trial */
+    const char *machine_class; /* of the results that count, "": not known */
+    const char *opening_class; /* of this opening; the same pointer if equal */
+    int64_t n_again;           /* trials that this opening measures again */
     uint64_t checkpoint_bytes;
     tri_running_median unit_s, start_s, run_s;
 
@@ -227,6 +232,9 @@ int64_t tri_ctl_find_trial(const tri_ctl *ctl, const tri_config *config,
                            uint64_t hash);
 tri_status tri_ctl_set_place(tri_ctl *ctl, int64_t trial,
                              tri_trial_place place);
+/* As it was when it was created, waiting at its bracket's base rung; a job of
+ * it must have been taken. */
+tri_status tri_ctl_renew_trial(tri_ctl *ctl, int64_t trial);
 /* Put a trial that waits into the queue, unless it is parked. */
 tri_status tri_ctl_enqueue(tri_ctl *ctl, int64_t trial);
 /* What waits is shown otherwise once the search is over. */
@@ -343,12 +351,21 @@ tri_status tri_ctl_end(tri_ctl *ctl, int status, int resumable,
                        const char *why);
 /* The study is done. */
 tri_status tri_ctl_end_done(tri_ctl *ctl);
-/* Nothing ever finished. */
+/* Nothing finished that counts. */
 tri_status tri_ctl_end_empty(tri_ctl *ctl);
 
 /* ---- open.c ------------------------------------------------------------ */
 
+tri_status tri_ctl_make_scheduler(const tri_study *study, tri_sched **out);
 tri_status tri_ctl_feed_open(tri_ctl *ctl, const tri_ev_open *ev);
 tri_status tri_ctl_feed_edited(tri_ctl *ctl, const tri_ev_edited *ev);
+
+/* ---- class.c: results of other machines -------------------------------- */
+
+/* The opening is of class `name`; "" or NULL: of any. */
+tri_status tri_ctl_open_class(tri_ctl *ctl, const char *name);
+/* Results of another class than the opening's count no longer, unless the
+ * study is done: then it is for an edit to begin again. */
+tri_status tri_ctl_settle_class(tri_ctl *ctl);
 
 #endif

@@ -17,6 +17,11 @@ const tri_sched *tri_ctl_sched(const tri_ctl *ctl)
     return ctl->sched;
 }
 
+const char *tri_ctl_machine_class(const tri_ctl *ctl)
+{
+    return ctl->machine_class;
+}
+
 int64_t tri_ctl_n_trials(const tri_ctl *ctl)
 {
     return ctl->n_trials;
@@ -173,6 +178,8 @@ void tri_ctl_progress(const tri_ctl *ctl, tri_progress *out)
                           .trials = ctl->n_trials,
                           .runs = ctl->n_runs,
                           .finished = ctl->n_finished,
+                          .results = ctl->n_results,
+                          .again = ctl->n_again,
                           .failed = ctl->n_failed,
                           .parked = ctl->n_parked,
                           .running = ctl->n_flying,

@@ -79,6 +79,7 @@ void tri_driver_forget_forming(tri_driver *d);
 /* ---- outbox.c: commands to messages ------------------------------------ */
 
 tri_status tri_driver_carry_out(tri_driver *d, const tri_commands *commands);
+void tri_driver_strike(tri_driver *d, int rank);
 void tri_driver_beat(tri_driver *d);
 void tri_driver_leave(tri_driver *d);
 
@@ -103,5 +104,8 @@ const char *tri_launcher_level(void);
 void tri_launcher_pml(char *buf, size_t bytes);
 /* The end of the job in seconds since 1970, NaN if none; *source: its name. */
 double tri_launcher_deadline(const char **source);
+/* The machine class: TRIREME_MACHINE_CLASS if it says something, else the
+ * processor's model and the cores of this host. */
+void tri_launcher_class(const tri_place *place, char *buf, size_t bytes);
 
 #endif

@@ -84,3 +84,14 @@ double tri_launcher_deadline(const char **source)
     }
     return least;
 }
+
+void tri_launcher_class(const tri_place *place, char *buf, size_t bytes)
+{
+    const char *text = getenv("TRIREME_MACHINE_CLASS");
+
+    if (text && *text) {
+        snprintf(buf, bytes, "%s", text);
+    } else {
+        snprintf(buf, bytes, "%s x %d", place->cpu, place->host_cores);
+    }
+}

@@ -51,15 +51,14 @@ static char *join_hosts(const tri_world *w)
 
 static void gather_facts(const tri_driver *d, facts *f)
 {
-    const tri_seat *seat = &d->world->seats[0];
     int n;
 
     memset(f, 0, sizeof *f);
     MPI_Get_library_version(f->library, &n);
     f->library[strcspn(f->library, ",\n")] = 0;
     tri_launcher_pml(f->pml, sizeof f->pml);
-    snprintf(f->machine_class, sizeof f->machine_class, "%s x %d",
-             d->world->place.cpu, seat->host_cores);
+    tri_launcher_class(&d->world->place, f->machine_class,
+                       sizeof f->machine_class);
     f->hostnames = join_hosts(d->world);
     f->topology = tri_place_topology();
 }
@@ -286,12 +285,28 @@ static tri_status feed_pool(tri_driver *d)
     return TRI_OK;
 }
 
+/* Say what becomes of results of another class than this opening's. */
+static void say_class(const tri_driver *d, const char *before, const facts *f)
+{
+    tri_progress p;
+
+    tri_ctl_progress(d->ctl, &p);
+    if (p.again > 0) {
+        TRI_LOG_JOB(TRI_LOG_WARN,
+                    "machine class changed from '%s' to '%s': %lld trials are "
+                    "measured again",
+                    before, f->machine_class, (long long)p.again);
+    }
+}
+
 static tri_status feed_first(tri_driver *d, const tri_study *stored,
                              int changed, const facts *f)
 {
     tri_attachment files[MOST_FILES];
     tri_event event;
+    char before[sizeof f->machine_class];
 
+    snprintf(before, sizeof before, "%s", tri_ctl_machine_class(d->ctl));
     fill_open(d, stored ? stored : d->study, f, files, &event);
     TRI_TRY(tri_driver_feed(d, &event));
     if (changed && !d->ended) {
@@ -301,6 +316,7 @@ static tri_status feed_first(tri_driver *d, const tri_study *stored,
         event.u.edited.study_text.bytes = strlen(d->study->text);
         TRI_TRY(tri_driver_feed(d, &event));
     }
+    say_class(d, before, f);
     TRI_TRY(feed_pool(d));
     memset(&event, 0, sizeof event); /* the pool is complete: begin */
     event.kind = TRI_EV_CLOCK;
@@ -448,10 +464,10 @@ static tri_status begin(tri_driver *d, const facts *f, int *said)
 static void give_up(tri_driver *d)
 {
     tri_error error = *tri_error_last();
-    tri_record_end end = {error.code == TRI_EFENCED ? 4 : 1, error.sentence, 1};
+    tri_record_end end = {tri_status_exit(error.code), error.sentence, 1};
 
     if (d->record) {
-        tri_record_close(d->record, d->ctl, &end, 1);
+        tri_record_abandon(d->record, d->ctl, &end);
         d->record = NULL;
     }
     tri_error_set(error.code, error.src_file, error.src_line, "%s",

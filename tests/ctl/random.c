@@ -1,8 +1,9 @@
 /*
  * Random stories: thousands of studies with losses, failures, hung groups,
  * parked trials, drains and killed jobs at random moments, resumed on other
- * numbers of ranks.  The world checks section 5's rules after every event;
- * here: every study ends, and the same events cause the same commands.
+ * numbers of ranks and on other classes of machines.  The world checks section
+ * 5's rules after every event; here: every study ends, and the same events
+ * cause the same commands.
  */
 #include "tests/ctl/world.h"
 
@@ -162,12 +163,17 @@ static void set_times(world *w, dice *d)
                             : NAN;
 }
 
+static const char *const classes[] = {"a", "b", ""};
+
 static void reopen(world *w, dice *d)
 {
     int n = 1 + (int)tri_rng_below(&d->rng, 8);
 
     w->now += 1;
     set_times(w, d);
+    if (chance(d, 150)) {
+        w->machine_class = classes[tri_rng_below(&d->rng, 3)];
+    }
     world_begin(w, n, 4);
 }
 
@@ -253,7 +259,7 @@ static void check_end(const world *w)
     assert_int_equal(p.running, 0);
     assert_int_equal(p.ranks_busy, 0);
     assert_true(w->status == 0 || w->status == 2);
-    assert_int_equal(w->status == 2, p.finished == 0);
+    assert_int_equal(w->status == 2, p.results == 0);
     tri_ctl_answer(w->ctl, &answer);
     assert_int_equal(answer.winner.trial >= 0, tri_ctl_top(w->ctl, top, 5) > 0);
     for (int64_t i = 0; i < p.runs; i++) {
@@ -274,6 +280,7 @@ static void one_story(uint64_t seed, int trouble_per_mille)
 
     world_init(&w, studies[seed % N_STUDIES]);
     w.seed = seed;
+    w.machine_class = "a";
     set_times(&w, &d);
     world_begin(&w, 1 + (int)tri_rng_below(&d.rng, 8), 4);
     while (step(&w, &d)) {

@@ -18,6 +18,9 @@ void world_init(world *w, const char *study)
 {
     *w = (world){.text = study,
                  .seed = 1,
+                 .machine_class = "",
+                 .counts = "",
+                 .best = -1,
                  .peak_bytes = 100,
                  .max_time_s = NAN,
                  .deadline_s = NAN};
@@ -186,6 +189,76 @@ static void on_command(world *w, const tri_command *c)
     }
 }
 
+/* ---- machine classes ------------------------------------------------------
+ */
+
+static int is_done(const world *w)
+{
+    return w->ended && w->status == 0 && !w->resumable;
+}
+
+/* Whether the trial may never be tried again, on whatever machine: it said so
+ * itself, or lacked an import. */
+static int fails_anywhere(const world *w, int64_t trial)
+{
+    for (int64_t i = tri_ctl_n_runs(w->ctl) - 1; i >= 0; i--) {
+        tri_run_view v;
+
+        tri_ctl_run(w->ctl, i, &v);
+        if (v.trial == trial && v.phase == TRI_PHASE_SEARCH) {
+            return v.outcome.reason == TRI_REASON_INFEASIBLE ||
+                   v.outcome.reason == TRI_REASON_IMPORT_ERROR;
+        }
+    }
+    return 0;
+}
+
+/* This opening goes on with the study: if its class is another, results count
+ * from here on. */
+static void change_class(world *w)
+{
+    int n = 0;
+
+    if (!w->machine_class || !*w->machine_class ||
+        strcmp(w->machine_class, w->counts) == 0) {
+        return;
+    }
+    if (*w->counts) {
+        for (int i = 0; i < w->n_failed_trials; i++) {
+            if (fails_anywhere(w, w->failed_trials[i])) {
+                w->failed_trials[n++] = w->failed_trials[i];
+            }
+        }
+        w->n_failed_trials = n;
+        w->counts_from = w->epoch;
+    }
+    w->counts = w->machine_class;
+}
+
+/* The best is one of this class. */
+static void check_best(world *w)
+{
+    tri_progress p;
+    int found = 0;
+
+    tri_ctl_progress(w->ctl, &p);
+    assert_int_equal(p.best_trial >= 0 && p.results == 0, 0);
+    if (p.best_trial < 0 ||
+        (p.best_trial == w->best && w->counts_from == w->best_from)) {
+        return;
+    }
+    w->best = p.best_trial;
+    w->best_from = w->counts_from;
+    for (int64_t i = 0; i < p.runs && !found; i++) {
+        tri_run_view v;
+
+        tri_ctl_run(w->ctl, i, &v);
+        found = v.trial == p.best_trial && v.phase == TRI_PHASE_SEARCH &&
+                v.epoch >= w->counts_from && v.objective == p.best;
+    }
+    assert_true(found);
+}
+
 /* What the views say must be what the commands said. */
 static void check_views(world *w)
 {
@@ -256,6 +329,7 @@ void world_feed(world *w, const tri_event *event)
     }
     note_failed(w);
     check_views(w);
+    check_best(w);
 }
 
 void world_retell(const world *w)
@@ -287,10 +361,13 @@ void world_open(world *w)
                               .deadline_source = "",
                               .level = "resume",
                               .pml = "",
-                              .machine_class = "",
+                              .machine_class = w->machine_class,
                               .command_line = "",
                               .no_timeouts = (uint8_t)w->may_be_quiet}};
 
+    if (!is_done(w)) {
+        change_class(w);
+    }
     w->ended = w->leaves = 0;
     w->n_runs = 0;
     for (int i = 0; i <= WORLD_RANKS; i++) {
@@ -305,6 +382,7 @@ void world_edit(world *w, const char *study)
     tri_event e = {.kind = TRI_EV_EDITED,
                    .u.edited = {.study_text = {study, strlen(study)}}};
 
+    change_class(w);
     world_feed(w, &e);
 }
 

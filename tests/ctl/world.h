@@ -45,6 +45,11 @@ typedef struct world {
     char why[512];
     int may_be_quiet; /* virtual time */
     uint64_t seed;
+    const char *machine_class; /* of the next opening */
+    const char *counts;        /* class of the results that count, "" */
+    int counts_from;           /* the epoch from which on results count */
+    int64_t best;              /* last seen to be of that class */
+    int best_from;
     double max_time_s, deadline_s;
     int64_t peak_bytes; /* of what is measured next */
     tri_event *story;
@@ -58,6 +63,7 @@ void world_fini(world *w);
 /* Feed an event at w->now; the story goes on.  Fails the test on an error. */
 void world_feed(world *w, const tri_event *event);
 void world_open(world *w);
+/* An edit that changes something, or of no class. */
 void world_edit(world *w, const char *study);
 /* Ranks 1..n up, `per_host` on a host. */
 void world_pool(world *w, int n, int per_host);
