@@ -102,6 +102,9 @@ TRI_API const char *tri_status_sentence(tri_status st);
 /* How far `st` reaches. */
 TRI_API tri_scope tri_status_scope(tri_status st);
 
+/* What `st` is to the shell (DESIGN section 11): 0 to 4. */
+TRI_API int tri_status_exit(tri_status st);
+
 /* The thread's last error; never NULL; borrowed until the thread ends. */
 TRI_API const tri_error *tri_error_last(void);
 /* Forget the thread's last error. */

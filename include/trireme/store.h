@@ -84,7 +84,9 @@ typedef struct tri_record_facts { /* texts of group /study */
  * Open the study at `path` for writing.  With `resume` unset, an existing file
  * or segment is TRI_EEXIST.  With `resume` set, the history is read (into a
  * controller by replay) and the next epoch begins; where there is nothing yet
- * the study is begun.  [out] `out`; `ctl`: the controller, replayed up to
+ * the study is begun.  Warns where an opening that did not end wrote to it in
+ * the last ten seconds: that one is overtaken.  On failure nothing is left that
+ * was not there.  [out] `out`; `ctl`: the controller, replayed up to
  * here, owned by the caller; `epoch`: of this opening.  TRI_EIO (directory not
  * writable), TRI_ENOSPACE, TRI_EMALFORMED, TRI_EINTERNAL (digest mismatch:
  * the study was made by another build).
@@ -103,7 +105,9 @@ TRI_API tri_status tri_record_open(const char *path, int resume,
 TRI_API tri_status tri_record_event(tri_record *r, const tri_event *event,
                                     const tri_commands *commands,
                                     const tri_ctl *ctl);
-/* fsync the journal if a second has passed since the last, or `now`. */
+/* fsync the journal if a second has passed since the last, or `now`.
+ * TRI_EFENCED where another opening has begun since (seen within a second, or
+ * as late as a network file system lists new names). */
 TRI_API tri_status tri_record_sync(tri_record *r, int now);
 
 typedef struct tri_record_end {
@@ -123,6 +127,14 @@ typedef struct tri_record_end {
  */
 TRI_API tri_status tri_record_close(tri_record *r, const tri_ctl *ctl,
                                     const tri_record_end *end, int hurry);
+
+/*
+ * End an opening that failed before its search began.  Where it began the
+ * study too, all of that is removed and no .exit is written: there is nothing
+ * to go on with.  Else as tri_record_close in a hurry.  Frees `r`.
+ */
+TRI_API tri_status tri_record_abandon(tri_record *r, const tri_ctl *ctl,
+                                      const tri_record_end *end);
 
 /* Whether anything of a study exists at `path` (the file or a segment). */
 TRI_API int tri_record_exists(const char *path);

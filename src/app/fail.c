@@ -18,25 +18,7 @@ void tri_app_errors(int json, int silent)
 
 int tri_app_exit_of(tri_status st)
 {
-    switch (st) {
-    case TRI_OK:
-        return TRI_EXIT_DONE;
-    case TRI_EEMPTY:
-    case TRI_EOOM:
-        return TRI_EXIT_INFEASIBLE;
-    case TRI_ENOMEM:
-    case TRI_ENOSPACE:
-        return TRI_EXIT_FAULT;
-    default:
-        break;
-    }
-    switch (tri_status_scope(st)) {
-    case TRI_SCOPE_CALL:
-    case TRI_SCOPE_TRIAL:
-        return TRI_EXIT_USAGE;
-    default:
-        return TRI_EXIT_FAULT;
-    }
+    return tri_status_exit(st);
 }
 
 json_t *tri_app_error_json(void)

@@ -43,6 +43,29 @@ tri_scope tri_status_scope(tri_status st)
     return is_known(st) ? rows[st].scope : TRI_SCOPE_RUN;
 }
 
+int tri_status_exit(tri_status st)
+{
+    switch (st) {
+    case TRI_OK:
+        return 0;
+    case TRI_EEMPTY:
+    case TRI_EOOM:
+        return 2;
+    case TRI_ENOMEM:
+    case TRI_ENOSPACE:
+        return 4;
+    default:
+        break;
+    }
+    switch (tri_status_scope(st)) {
+    case TRI_SCOPE_CALL:
+    case TRI_SCOPE_TRIAL:
+        return 1;
+    default:
+        return 4;
+    }
+}
+
 const tri_error *tri_error_last(void)
 {
     return &last;

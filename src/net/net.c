@@ -88,7 +88,8 @@ static void break_off(tri_driver *d)
     TRI_LOG_JOB(TRI_LOG_ERROR, "%s", sentence);
     if (d->status != 4) { /* the first cause is the one to name */
         d->status = 4;
-        d->resumable = 1;
+        /* where another opening holds the study, that one goes on with it */
+        d->resumable = tri_error_last()->code != TRI_EFENCED;
         snprintf(d->why, sizeof d->why, "%.250s", sentence);
     }
 }

@@ -157,7 +157,9 @@ tri_status tri_files_list(const tri_files *files, tri_file_kind kind,
 static tri_status fenced(int epoch)
 {
     return TRI_FAIL(TRI_EFENCED,
-                    "another opening holds the study: epoch %d is over", epoch);
+                    "another opening holds the study: this one, epoch %d, is "
+                    "overtaken",
+                    epoch);
 }
 
 tri_status tri_files_fence(const tri_files *files, int epoch, int fd)

@@ -8,6 +8,11 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+
+#define READ_ATTEMPTS 8
+/* Deflate makes no more of a byte than this. */
+#define MOST_INFLATED 1032
 
 typedef struct event_row {
     int64_t seq, offset, bytes;
@@ -27,12 +32,30 @@ static tri_status malformed(const char *path, const char *what)
     return TRI_FAIL(TRI_EMALFORMED, "%s is no study file: %s", path, what);
 }
 
-/* One that was written to in SWMR mode and never closed opens only that way. */
+/* A pipe or a device would keep us waiting for ever. */
+static int is_plain_file(const char *path)
+{
+    struct stat info;
+
+    return stat(path, &info) == 0 && S_ISREG(info.st_mode);
+}
+
+/*
+ * One that was written to in SWMR mode and never closed opens only that way.
+ * Then HDF5 reads metadata whose checksum is wrong again and again, as a writer
+ * may be about to complete it, with pauses that double each time: few attempts,
+ * since nobody writes to what we open (live studies are read by their journal).
+ */
 static hid_t open_file(const char *path)
 {
-    hid_t access = tri_h5_access();
-    hid_t file = H5Fopen(path, H5F_ACC_RDONLY, access);
+    hid_t access, file;
 
+    if (!is_plain_file(path)) {
+        return H5I_INVALID_HID;
+    }
+    access = tri_h5_access();
+    H5Pset_metadata_read_attempts(access, READ_ATTEMPTS);
+    file = H5Fopen(path, H5F_ACC_RDONLY, access);
     if (file < 0) {
         file = H5Fopen(path, H5F_ACC_RDONLY | H5F_ACC_SWMR_READ, access);
     }
@@ -70,9 +93,19 @@ static int has_integers(hid_t type)
     return 1;
 }
 
+/* Whether `n` elements can be in the set: an extent is no reason to believe in
+ * terabytes of them. */
+static int is_stored(hid_t set, hid_t in_file, hsize_t n)
+{
+    hsize_t most = MOST_INFLATED * (hsize_t)H5Dget_storage_size(set);
+    size_t each = H5Tget_size(in_file);
+
+    return each > 0 && n <= most / each;
+}
+
 /* The set's elements, read whole into malloc'd memory. */
-static tri_status read_set(const reading *r, hid_t set, hid_t type, size_t each,
-                           void **out, hsize_t *n)
+static tri_status read_set(const reading *r, hid_t set, hid_t type,
+                           hid_t in_file, size_t each, void **out, hsize_t *n)
 {
     hid_t space = H5Dget_space(set);
     int rank = H5Sget_simple_extent_ndims(space);
@@ -83,7 +116,8 @@ static tri_status read_set(const reading *r, hid_t set, hid_t type, size_t each,
         H5Sget_simple_extent_dims(space, &size, NULL);
     }
     H5Sclose(space);
-    if (rank != 1 || size > SIZE_MAX / 2 / each) {
+    if (rank != 1 || !is_stored(set, in_file, size) ||
+        size > SIZE_MAX / 2 / each) {
         return malformed(r->path, "a table of another shape");
     }
     data = calloc((size_t)size + 1, each);
@@ -113,7 +147,8 @@ static tri_status read_rows(reading *r, hid_t file)
     in_file = H5Dget_type(set);
     if (has_integers(in_file)) {
         type = event_type();
-        st = read_set(r, set, type, sizeof(event_row), &rows, &r->n_rows);
+        st = read_set(r, set, type, in_file, sizeof(event_row), &rows,
+                      &r->n_rows);
         r->rows = rows;
         H5Tclose(type);
     } else {
@@ -136,7 +171,7 @@ static tri_status read_blobs(reading *r, hid_t file)
     }
     type = H5Dget_type(set);
     if (H5Tget_class(type) == H5T_INTEGER && H5Tget_size(type) == 1) {
-        st = read_set(r, set, H5T_NATIVE_UINT8, 1, &blobs, &r->n_bytes);
+        st = read_set(r, set, H5T_NATIVE_UINT8, type, 1, &blobs, &r->n_bytes);
         r->blobs = blobs;
     } else {
         st = malformed(r->path, "blobs are no bytes");
@@ -216,7 +251,8 @@ tri_status tri_h5file_read_events(const char *path, tri_history *h, int *folded)
     r.path = path;
     file = open_file(path);
     if (file < 0) {
-        return malformed(path, "HDF5 cannot open it");
+        return malformed(path, is_plain_file(path) ? "HDF5 cannot open it"
+                                                   : "it is not a file");
     }
     st = read_file(&r, file, h, folded);
     free(r.rows);

@@ -46,6 +46,15 @@ static tri_status write_start(tri_journal *j, const tri_buffer *carried)
     return tri_files_fence(&j->files, j->epoch, j->fd);
 }
 
+/* Half a segment is of no use to anybody. */
+static void take_back(const tri_journal *j)
+{
+    tri_error error = *tri_error_last();
+
+    tri_files_remove(&j->files, j->epoch, j->fd, j->path);
+    TRI_FAIL(error.code, "%s", error.sentence);
+}
+
 tri_status tri_journal_create(const tri_files *files, int epoch,
                               const tri_seal *seals, int n_seals,
                               const tri_buffer *carried, int64_t next_seq,
@@ -69,6 +78,7 @@ tri_status tri_journal_create(const tri_files *files, int epoch,
     *out = j;
     return TRI_OK;
 close_segment:
+    take_back(j);
     close(j->fd);
 free_journal:
     tri_buffer_fini(&j->buffer);

@@ -10,6 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
+
+/* A journal this young may still be written to. */
+#define FRESH_S 10.0
 
 /* ---- what is there ---------------------------------------------------- */
 
@@ -165,8 +169,6 @@ static tri_status check_basis(const tri_record *r, ino_t before)
     if (identity(&r->files) == before) {
         return TRI_OK;
     }
-    tri_files_remove(&r->files, r->journal->epoch, r->journal->fd,
-                     r->journal->path);
     return TRI_FAIL(TRI_EFENCED, "another opening has just ended: %s",
                     r->files.path);
 }
@@ -231,13 +233,42 @@ static tri_status replay_history(tri_record *r, const tri_history *h,
     return TRI_OK;
 }
 
+/* Openings that ended have left their .exit. */
+static void warn_of_overtaking(const tri_record *r, const tri_history *h)
+{
+    double age = tri_history_age_s(h);
+    char path[TRI_PATH_BYTES];
+
+    tri_files_exit(&r->files, path);
+    if (h->live && age < FRESH_S && access(path, F_OK) != 0) {
+        TRI_LOG_JOB(TRI_LOG_WARN,
+                    "the journal was written %.2f s ago: if another opening "
+                    "still runs, it is overtaken and will stop",
+                    age);
+    }
+}
+
+/* An opening that failed to begin leaves no segment. */
+static void take_back(const tri_record *r)
+{
+    tri_error error = *tri_error_last();
+    const tri_journal *j = r->journal;
+
+    if (j) {
+        tri_files_remove(&r->files, j->epoch, j->fd, j->path);
+        TRI_FAIL(error.code, "%s", error.sentence);
+    }
+}
+
 static tri_status begin(tri_record *r, const tri_history *h, ino_t before)
 {
     int last = h->epoch > h->last_name ? h->epoch : h->last_name;
 
+    warn_of_overtaking(r, h);
     TRI_TRY(begin_segment(r, h, last + 1));
     TRI_TRY(check_basis(r, before));
     r->first_seq = r->journal->seq;
+    r->is_first = tri_history_n(h) == 0;
     r->was_folded = !h->live && tri_history_n(h) > 0;
     clock_gettime(CLOCK_MONOTONIC, &r->synced);
     return clean_up(r);
@@ -268,6 +299,7 @@ tri_status tri_record_open(const char *path, int resume,
     *epoch = r->journal->epoch;
     return TRI_OK;
 free_ctl:
+    take_back(r);
     tri_ctl_destroy(replayed);
 free_history:
     tri_history_destroy(h);
@@ -346,6 +378,13 @@ static tri_status update_tables(tri_record *r, const tri_event *event,
     return TRI_OK;
 }
 
+/* What an opening begins with, before anything is decided. */
+static int is_beginning(const tri_event *event)
+{
+    return event->kind == TRI_EV_OPEN || event->kind == TRI_EV_EDITED ||
+           event->kind == TRI_EV_POOL;
+}
+
 tri_status tri_record_event(tri_record *r, const tri_event *event,
                             const tri_commands *commands, const tri_ctl *ctl)
 {
@@ -355,9 +394,22 @@ tri_status tri_record_event(tri_record *r, const tri_event *event,
     TRI_TRY(tri_event_pack(event, &r->packed));
     TRI_TRY(tri_journal_append(r->journal, r->packed.data, r->packed.bytes,
                                digest));
+    r->has_searched = r->has_searched || !is_beginning(event);
     TRI_TRY(tri_record_sync(r, 0));
     TRI_TRY(tri_ledger_note(&r->ledger, event, r->packed.bytes, ctl));
     return update_tables(r, event, commands, ctl, digest);
+}
+
+/* Only a later opening counts here: that the folder cannot be listed just now
+ * is no reason to stop. */
+static tri_status check_overtaken(const tri_record *r)
+{
+    const tri_journal *j = r->journal;
+
+    if (tri_files_fence(&r->files, j->epoch, j->fd) == TRI_EFENCED) {
+        return TRI_EFENCED;
+    }
+    return TRI_OK;
 }
 
 tri_status tri_record_sync(tri_record *r, int now)
@@ -371,6 +423,7 @@ tri_status tri_record_sync(tri_record *r, int now)
         return TRI_OK;
     }
     r->synced = t;
+    TRI_TRY(check_overtaken(r));
     return tri_journal_sync(r->journal);
 }
 
@@ -437,4 +490,32 @@ tri_status tri_record_close(tri_record *r, const tri_ctl *ctl,
     }
     free_record(r);
     return st == TRI_OK ? synced : st;
+}
+
+/* Remove a study that this opening began; its own segment goes last, since
+ * without it we could not tell that nobody else has begun. */
+static tri_status discard(tri_record *r)
+{
+    const tri_journal *j = r->journal;
+
+    TRI_TRY(tri_files_remove(&r->files, j->epoch, j->fd, r->files.path));
+    TRI_TRY(tri_record_remove_segments(r, 0));
+    TRI_TRY(tri_record_remove_segments(r, 1));
+    tri_sys_sync_dir(r->files.dir);
+    return TRI_OK;
+}
+
+tri_status tri_record_abandon(tri_record *r, const tri_ctl *ctl,
+                              const tri_record_end *end)
+{
+    tri_status st;
+
+    if (!r->is_first || r->has_searched) {
+        return tri_record_close(r, ctl, end, 1);
+    }
+    tri_live_stop(r->live, 1);
+    r->live = NULL;
+    st = tri_record_blame(r, discard(r));
+    free_record(r);
+    return st;
 }

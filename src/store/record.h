@@ -19,6 +19,8 @@ struct tri_record {
     struct timespec synced;
     int64_t first_seq; /* of this opening */
     int was_folded;    /* everything before is in the file's tables */
+    int is_first;      /* this opening began the study */
+    int has_searched; /* more was journalled than what an opening begins with */
     tri_schema schema; /* of the live file */
     tri_stream stream;
     tri_live *live; /* NULL: not yet, or not any more */

@@ -9,10 +9,14 @@
 #include "tests/store/scratch.h"
 #include "tests/store/tiny.h"
 
+#include "trireme/log.h"
+
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -185,6 +189,132 @@ static void an_early_zombie_renames_nothing(void **state)
     assert_true(inspect_sound(f->path));
 }
 
+/* The next sync tells it, not the end of its budget. */
+static void a_running_opening_notices_that_it_is_overtaken(void **state)
+{
+    fixture *f = *state;
+    int64_t *returned = mmap(NULL, sizeof *returned, PROT_READ | PROT_WRITE,
+                             MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    tiny_settings settings;
+    int status = 0;
+    pid_t pid;
+
+    assert_true(returned != MAP_FAILED);
+    tiny_defaults(&settings, f->path);
+    settings.stop_after = 40;
+    settings.sync_every = 10;
+    settings.returned = returned;
+    pid = start(&settings, NULL, NULL);
+    assert_int_equal(waitpid(pid, &status, WUNTRACED), pid);
+    assert_int_equal(*returned, 40);
+    assert_int_equal(drive(f, 10), 4);
+    assert_int_equal(wake(pid), FENCED);
+    assert_in_range(*returned, 41, 50);
+    munmap(returned, sizeof *returned);
+}
+
+static int abandon(fixture *f, int64_t after)
+{
+    tiny_settings settings;
+
+    tiny_defaults(&settings, f->path);
+    settings.resume = 1;
+    settings.abandon_after = after;
+    return wait_for(start(&settings, NULL, NULL));
+}
+
+/* Begun and failed before anything was decided: as if it had not been. */
+static void an_abandoned_beginning_leaves_nothing(void **state)
+{
+    fixture *f = *state;
+
+    assert_int_equal(abandon(f, 0), 4);
+    assert_int_equal(scratch_count(f->dir, ""), 0);
+    assert_int_equal(abandon(f, 1 + TINY_RANKS), 4);
+    assert_int_equal(scratch_count(f->dir, ""), 0);
+    assert_int_equal(abandon(f, 20), 4); /* that one has searched */
+    assert_int_equal(scratch_count(f->dir, ".exit"), 1);
+    assert_true(events_in(f) >= 20);
+    assert_int_equal(drive(f, -1), OK);
+    assert_true(inspect_sound(f->path));
+}
+
+/* A study that was there before stays, whatever its next opening comes to. */
+static void an_abandoned_resume_keeps_the_study(void **state)
+{
+    fixture *f = *state;
+    int64_t before;
+
+    assert_int_equal(drive(f, 30), 4);
+    before = events_in(f);
+    assert_int_equal(abandon(f, 1 + TINY_RANKS), 4);
+    assert_int_equal(events_in(f), before + 1 + TINY_RANKS);
+    assert_int_equal(scratch_count(f->dir, ".exit"), 1);
+    assert_int_equal(drive(f, -1), OK);
+    assert_true(inspect_sound(f->path));
+}
+
+/* ---- what the log says ------------------------------------------------ */
+
+static int n_warnings;
+
+static void count_warning(void *ctx, tri_log_level level, int rank,
+                          const char *line)
+{
+    (void)ctx;
+    (void)rank;
+    n_warnings += level == TRI_LOG_WARN && strstr(line, "it is overtaken");
+}
+
+/* 1 where opening the study for writing warns. */
+static int warns(fixture *f)
+{
+    static const tri_record_facts facts;
+    tri_record_end end = {4, "", 1};
+    tri_record *record;
+    tri_ctl *ctl;
+    int epoch;
+
+    n_warnings = 0;
+    tri_log_setup(count_warning, NULL, TRI_LOG_WARN, 0);
+    assert_int_equal(tri_record_open(f->path, 1, &facts, &record, &ctl, &epoch),
+                     TRI_OK);
+    tri_record_close(record, ctl, &end, 1);
+    tri_log_setup(NULL, NULL, TRI_LOG_WARN, 0);
+    tri_ctl_destroy(ctl);
+    return n_warnings;
+}
+
+static void make_old(fixture *f)
+{
+    const struct timespec times[2] = {{1700000000, 0}, {1700000000, 0}};
+    char path[600];
+
+    snprintf(path, sizeof path, "%s.journal.1", f->path);
+    assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
+    assert_int_equal(utimensat(AT_FDCWD, f->path, times, 0), 0);
+}
+
+static void overtaking_a_fresh_journal_warns(void **state)
+{
+    fixture *f = *state;
+    pid_t zombie;
+
+    assert_int_equal(warns(f), 0); /* nothing there */
+    scratch_empty(f->dir);
+    zombie = start_zombie(f, 40);
+    assert_int_equal(kill(zombie, SIGKILL), 0);
+    assert_int_equal(waitpid(zombie, NULL, 0), zombie);
+    assert_int_equal(warns(f), 1);
+    assert_int_equal(warns(f), 0); /* the last one has left its .exit */
+    scratch_empty(f->dir);
+    zombie = start_zombie(f, 40);
+    assert_int_equal(kill(zombie, SIGKILL), 0);
+    assert_int_equal(waitpid(zombie, NULL, 0), zombie);
+    make_old(f);
+    assert_int_equal(warns(f), 0);
+}
+
 static int is_expected(int status)
 {
     return status == OK || status == FENCED || status == 10 + TRI_EEXIST;
@@ -282,6 +412,10 @@ int main(void)
             TEST(a_zombie_is_fenced_by_a_live_opening),
             TEST(a_zombie_is_fenced_by_an_ended_opening),
             TEST(an_early_zombie_renames_nothing),
+            TEST(a_running_opening_notices_that_it_is_overtaken),
+            TEST(an_abandoned_beginning_leaves_nothing),
+            TEST(an_abandoned_resume_keeps_the_study),
+            TEST(overtaking_a_fresh_journal_warns),
             TEST(of_two_at_once_one_holds_the_study),
             TEST(a_folder_that_cannot_be_written_is_an_error),
             TEST(tables_that_do_not_fit_leave_the_journal),

@@ -63,7 +63,7 @@ void tiny_defaults(tiny_settings *settings, const char *path)
     memset(settings, 0, sizeof *settings);
     settings->path = path;
     settings->drain_after = settings->crash_after = -1;
-    settings->stop_after = -1;
+    settings->stop_after = settings->abandon_after = -1;
     settings->sync_every = 10;
 }
 
@@ -297,7 +297,7 @@ static tri_status feed_pool(world *w)
                                  2,    "cpu",       0};
         TRI_TRY(feed(w, &e));
     }
-    return feed_proposals(w);
+    return TRI_OK;
 }
 
 static tri_status feed_drain(world *w)
@@ -337,17 +337,29 @@ static int is_done(const tri_ctl *ctl)
     return p.state == TRI_CTL_ENDED && p.end_status == 0;
 }
 
+static int is_abandoned(const world *w)
+{
+    return w->set->abandon_after >= 0 &&
+           w->result.events >= w->set->abandon_after;
+}
+
 static tri_status drive(world *w)
 {
     const tiny_settings *set = w->set;
     int is_new = !tri_ctl_study(w->ctl);
 
     TRI_TRY(feed_open(w));
+    if (is_abandoned(w)) {
+        return TRI_OK;
+    }
     if (!is_new && set->study) {
         TRI_TRY(feed_edited(w));
     }
     TRI_TRY(feed_pool(w));
-    while (!w->ended) {
+    if (!is_abandoned(w)) {
+        TRI_TRY(feed_proposals(w));
+    }
+    while (!w->ended && !is_abandoned(w)) {
         if (set->crash_after >= 0 && w->result.events >= set->crash_after) {
             return TRI_OK;
         }
@@ -397,7 +409,10 @@ tiny_result tiny_drive(const tiny_settings *settings)
                              ? w->result.end_status
                              : 4;
         end.reason = w->result.status == TRI_OK ? "it \"ended\"" : "failed";
-        st = tri_record_close(w->record, w->ctl, &end, settings->hurry);
+        st = settings->abandon_after >= 0
+                     ? tri_record_abandon(w->record, w->ctl, &end)
+                     : tri_record_close(w->record, w->ctl, &end,
+                                        settings->hurry);
         w->result.status = w->result.status ? w->result.status : st;
         tri_ctl_destroy(w->ctl);
     }

@@ -12,14 +12,15 @@
 typedef struct tiny_settings {
     const char *path;
     int resume;
-    const char *study;   /* its text; NULL: tiny_study */
-    int64_t drain_after; /* events of this opening, then drain; -1: never */
-    int64_t crash_after; /* events of this opening, then return; -1: never */
-    int64_t stop_after;  /* events, then SIGSTOP to itself; -1: never */
-    int64_t *returned;   /* counts events whose recording returned; or NULL */
-    int sync_every;      /* events between syncs */
-    int pause_ms;        /* between events */
-    int hurry;           /* at the end */
+    const char *study;     /* its text; NULL: tiny_study */
+    int64_t drain_after;   /* events of this opening, then drain; -1: never */
+    int64_t crash_after;   /* events of this opening, then return; -1: never */
+    int64_t stop_after;    /* events, then SIGSTOP to itself; -1: never */
+    int64_t *returned;     /* counts events whose recording returned; or NULL */
+    int sync_every;        /* events between syncs */
+    int pause_ms;          /* between events */
+    int hurry;             /* at the end */
+    int64_t abandon_after; /* events of this opening, at least; -1: never */
 } tiny_settings;
 
 typedef struct tiny_result {
