@@ -12,7 +12,8 @@
  * A continuous (float) parameter makes the set infinite: counts are then -1
  * and indices do not exist, but sampling, neighbours and --why work.  Floats
  * that no constraint names leave the rest exact; components with constrained
- * floats are drawn and tested, up to 100,000 times.  A set of more than
+ * floats are drawn and tested, up to 100,000 times; where so many draws find
+ * nothing at creation, the set counts as empty.  A set of more than
  * INT64_MAX configurations counts as -1 too, and is drawn from exactly.
  *
  * Components of at most 10^8 raw points are always solved; larger ones as long
@@ -96,7 +97,10 @@ TRI_API tri_status tri_space_set_rows(tri_space_builder *b,
  * An empty set is not an error here (count 0).  [out] `out`: returned owned.
  * TRI_EPARSE, TRI_ETYPE, TRI_EUNKNOWN with place; TRI_ETOOLARGE naming the
  * constraint that joins too many points; TRI_EOVERFLOW, TRI_EDIVZERO where a
- * constraint fails to evaluate for a reachable point.
+ * constraint fails to evaluate for a reachable point, or ranks or a feature
+ * for a valid configuration; TRI_ERANGE where ranks is not one there (all are
+ * tried, or a sample where there are too many); TRI_EEXIST for a feature named
+ * like a parameter, a constant or another feature.
  */
 TRI_API tri_status tri_space_create(tri_space_builder *b, tri_space **out);
 TRI_API void tri_space_destroy(tri_space *space);
@@ -109,6 +113,13 @@ TRI_API const tri_param *tri_space_param(const tri_space *s, int i);
 TRI_API int tri_space_find(const tri_space *s, const char *name);
 /* Number of valid configurations; -1 if infinite, or over INT64_MAX. */
 TRI_API int64_t tri_space_count(const tri_space *s);
+/* TRI_EEMPTY, with a sentence that names the tightest rule and its place,
+ * where nothing is valid. */
+TRI_API tri_status tri_space_not_empty(const tri_space *s);
+/* Number of valid configurations that need at most `max_ranks`, exactly; -1
+ * where it is infinite or cannot be told in short time.  Solved anew at each
+ * call. */
+TRI_API int64_t tri_space_count_within(const tri_space *s, int max_ranks);
 /* Number of points before constraints and `when`; inf if infinite. */
 TRI_API double tri_space_raw(const tri_space *s);
 /* Smallest and largest number of ranks over valid configurations; 0 and 0 of

@@ -14,9 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Up to so many configurations are counted one by one for --ranks; of larger
- * sets so many samples are drawn. */
-#define MAX_COUNTED  2000000
+/* Samples for --ranks where the set cannot be counted. */
 #define N_SAMPLES    100000
 #define DEFAULT_LIST 10
 #define MAX_RUNGS    64
@@ -99,20 +97,6 @@ static int fits(const tri_space *space, const tri_config *c, int64_t limit)
     return tri_space_ranks(space, c, &ranks) == TRI_OK && ranks <= limit;
 }
 
-static tri_status count_one_by_one(const tri_space *space, int64_t limit,
-                                   tri_config *c, fitting *out)
-{
-    int64_t n = 0;
-
-    for (int64_t i = 0; i < tri_space_count(space); i++) {
-        TRI_TRY(tri_space_at(space, i, c));
-        n += fits(space, c, limit);
-    }
-    out->n = (double)n;
-    out->exact = 1;
-    return TRI_OK;
-}
-
 static tri_status count_by_samples(const tri_space *space, int64_t limit,
                                    tri_config *c, fitting *out)
 {
@@ -134,26 +118,22 @@ static tri_status count_by_samples(const tri_space *space, int64_t limit,
 static tri_status count_fitting(const tri_space *space, int64_t limit,
                                 fitting *out)
 {
-    int64_t count = tri_space_count(space);
+    int64_t n = tri_space_count_within(space, (int)limit);
     tri_config *c;
     tri_status st;
     int lo;
     int hi;
 
     tri_space_rank_range(space, &lo, &hi);
-    if (limit >= hi || limit < lo) {
-        double all = count < 0 ? INFINITY : (double)count;
-
-        *out = (fitting){limit >= hi ? all : 0, 1};
+    if (n >= 0 || limit >= hi) {
+        *out = (fitting){n < 0 ? INFINITY : (double)n, 1};
         return TRI_OK;
     }
     c = calloc((size_t)tri_space_n_params(space) + 1, sizeof *c);
     if (!c) {
         return TRI_FAIL(TRI_ENOMEM, "no memory for a configuration");
     }
-    st = count >= 0 && count <= MAX_COUNTED
-                 ? count_one_by_one(space, limit, c, out)
-                 : count_by_samples(space, limit, c, out);
+    st = count_by_samples(space, limit, c, out);
     free(c);
     return st;
 }
@@ -317,7 +297,7 @@ static int answer_text(const tri_study *study, const check_options *o)
     if (o->ranks > 0) {
         printf("fits      %s%s configurations in %" PRId64 " ranks\n",
                fit.exact || isinf(fit.n) ? "" : "about ",
-               isinf(fit.n) ? "any number of"
+               isinf(fit.n) ? "infinitely many"
                             : tri_app_number(fit.n, n, sizeof n),
                o->ranks);
     }

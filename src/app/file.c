@@ -88,44 +88,13 @@ tri_status tri_app_study(const char *path, tri_study **out)
     return st;
 }
 
-static int tightest_rule(const tri_space *space)
-{
-    int tightest = -1;
-    double most = -1;
-
-    for (int i = 0; i < tri_space_n_rules(space); i++) {
-        double refused = tri_space_rule_refused(space, i);
-
-        if (refused > most) {
-            most = refused;
-            tightest = i;
-        }
-    }
-    return tightest;
-}
-
 tri_status tri_app_study_not_empty(const tri_study *study)
 {
-    const tri_space *space = study->space;
-    tri_status st;
-    int rule;
+    tri_status st = tri_space_not_empty(study->space);
 
-    if (tri_space_count(space) != 0) {
-        return TRI_OK;
-    }
-    rule = tightest_rule(space);
-    if (rule < 0) {
-        st = TRI_FAIL(TRI_EEMPTY, "no configuration is valid");
+    if (st != TRI_OK) {
         tri_error_place(study->path, 0, 0);
-        return st;
     }
-    st = TRI_FAIL(TRI_EEMPTY,
-                  "no configuration is valid; the tightest rule is '%.200s', "
-                  "which alone refuses %.0f of %.0f points",
-                  tri_space_rule(space, rule),
-                  tri_space_rule_refused(space, rule), tri_space_raw(space));
-    tri_error_place(study->path, tri_space_rule_line(space, rule),
-                    tri_space_rule_line(space, rule) > 0);
     return st;
 }
 

@@ -167,7 +167,11 @@ static void rule_row(tri_app_table *t, const tri_space *space, int rule)
     if (tri_space_rule_line(space, rule) > 0) {
         snprintf(line, sizeof line, "%d", tri_space_rule_line(space, rule));
     }
-    tri_app_table_number(t, refused < 0 ? NAN : refused);
+    if (refused < 0) {
+        tri_app_table_cell(t, "not counted");
+    } else {
+        tri_app_table_number(t, refused);
+    }
     tri_app_table_cell(t, line);
     tri_app_table_cell(t, tri_space_rule(space, rule));
 }
@@ -215,7 +219,12 @@ void tri_app_study_print(const tri_study *study)
     printf("study     %s (%s)\n", study->name,
            tri_model_name(study->model.kind));
     if (tri_space_count(space) < 0) {
-        printf("valid     any number of configurations\n");
+        printf("valid     %s\n", isinf(tri_space_raw(space))
+                                         ? "infinitely many (continuous "
+                                           "parameters)"
+                                         : "more than can be numbered");
+    } else if (isinf(tri_space_raw(space))) {
+        printf("valid     0 (continuous parameters)\n");
     } else {
         printf("valid     %" PRId64 " of %s points\n", tri_space_count(space),
                tri_app_number(tri_space_raw(space), raw, sizeof raw));

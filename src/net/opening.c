@@ -397,6 +397,30 @@ static void say_deadline(const tri_driver *d)
     }
 }
 
+/* How much there is to search, and how much of it these ranks can run. */
+static void say_space(const tri_study *study, int n_ranks, int64_t runs)
+{
+    int64_t count = tri_space_count(study->space);
+    int64_t fit = tri_space_count_within(study->space, n_ranks);
+    char fitting[64] = "";
+
+    if (fit >= 0 && fit < count) {
+        snprintf(fitting, sizeof fitting, ", %lld of which fit %d ranks",
+                 (long long)fit, n_ranks);
+    }
+    if (count >= 0) {
+        TRI_LOG_JOB(TRI_LOG_INFO,
+                    "study %s: %lld valid configurations%s; %lld runs so far",
+                    study->name, (long long)count, fitting, (long long)runs);
+    } else {
+        TRI_LOG_JOB(TRI_LOG_INFO, "study %s: a %s space, %lld runs so far",
+                    study->name,
+                    isinf(tri_space_raw(study->space)) ? "continuous"
+                                                       : "very large",
+                    (long long)runs);
+    }
+}
+
 static void say_start(const tri_driver *d, const facts *f)
 {
     const tri_world *w = d->world;
@@ -420,16 +444,7 @@ static void say_start(const tri_driver *d, const facts *f)
                 n_over ? "; oversubscribed: rates say little" : "");
     TRI_LOG_JOB(TRI_LOG_INFO, "%s, pml %s, survival level %s", f->library,
                 f->pml, tri_launcher_level());
-    if (tri_space_count(d->study->space) >= 0) {
-        TRI_LOG_JOB(TRI_LOG_INFO,
-                    "study %s: %lld valid configurations, %lld runs so far",
-                    d->study->name, (long long)tri_space_count(d->study->space),
-                    (long long)p.runs);
-    } else {
-        TRI_LOG_JOB(TRI_LOG_INFO,
-                    "study %s: a continuous space, %lld runs so far",
-                    d->study->name, (long long)p.runs);
-    }
+    say_space(d->study, w->size - 1, p.runs);
     say_deadline(d);
 }
 

@@ -207,12 +207,35 @@ static tri_status parse_rules(tri_space *s, const tri_space_builder *b)
     return TRI_OK;
 }
 
+/* A feature must not be named like anything that expressions can name. */
+static tri_status check_feature_name(const tri_space *s,
+                                     const tri_built_item *it)
+{
+    int i, taken = 0;
+
+    for (i = 0; i < s->n_vars; i++) {
+        taken |= strcmp(s->vars[i].name, it->name) == 0;
+    }
+    if (!taken) {
+        return TRI_OK;
+    }
+    TRI_FAIL(TRI_EEXIST,
+             "features.%.60s: a feature cannot have this name: it is that of "
+             "%s",
+             it->name,
+             tri_space_find(s, it->name) < 0 ? "a constant" : "a parameter");
+    tri_space_blame(it->line, it->column);
+    return TRI_EEXIST;
+}
+
 static tri_status parse_features(tri_space *s, const tri_space_builder *b)
 {
     size_t i;
 
     for (i = 0; i < b->n_features; i++) {
-        tri_named_expr f = {b->features[i].name, NULL};
+        const tri_built_item *it = &b->features[i];
+        tri_named_expr f = {it->name, NULL, it->line, it->column};
+        TRI_TRY(check_feature_name(s, it));
         TRI_TRY(parse_item(s, &b->features[i], TRI_REAL, &f.expr));
         s->features[s->n_features++] = f;
     }

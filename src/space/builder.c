@@ -372,7 +372,15 @@ tri_status tri_space_add_feature(tri_space_builder *b, const char *name,
                                  const char *text, int line, int column)
 {
     tri_built_item it, *grown;
+    size_t i;
 
+    for (i = 0; i < b->n_features; i++) {
+        if (strcmp(b->features[i].name, name) == 0) {
+            TRI_FAIL(TRI_EEXIST, "the feature \"%.60s\" stands twice", name);
+            tri_space_blame(line, column);
+            return TRI_EEXIST;
+        }
+    }
     TRI_TRY(make_item(b, name, text, line, column, &it));
     grown = tri_grow(b->features, b->n_features, &b->cap_features, sizeof it);
     if (!grown) {

@@ -1,6 +1,6 @@
 /*
  * Solving a space: components by the constraints that join parameters, a
- * diagram for each, counts, and the range of ranks.
+ * diagram for each, and counts.
  */
 #include "src/space/space_priv.h"
 
@@ -225,79 +225,6 @@ tri_abstract tri_space_enclose(const tri_space *s, const tri_expr *e, int at)
     return tri_abstract_op(n->op, &a, &b);
 }
 
-static tri_status take_ranks(tri_space *s, int64_t lo, int64_t hi)
-{
-    if (lo < 1 && hi < 1) {
-        return TRI_FAIL(TRI_ERANGE, "configurations ask for %lld ranks",
-                        (long long)hi);
-    }
-    s->rank_lo = lo < 1 ? 1 : lo > INT32_MAX ? INT32_MAX : (int)lo;
-    s->rank_hi = hi > INT32_MAX ? INT32_MAX : hi < 1 ? 1 : (int)hi;
-    return TRI_OK;
-}
-
-/* The range of ranks over the rows of a table, one by one. */
-static tri_status find_row_ranks(tri_space *s)
-{
-    tri_config *c = malloc(((size_t)s->n_params + 1) * sizeof *c);
-    int64_t i, lo = INT64_MAX, hi = INT64_MIN;
-    tri_value v;
-    tri_status st = c ? TRI_OK : no_memory();
-
-    for (i = 0; i < s->count && st == TRI_OK; i++) {
-        st = tri_space_at(s, i, c);
-        st = st == TRI_OK ? tri_space_eval(s, s->ranks, c, &v) : st;
-        if (st == TRI_OK) {
-            lo = v.u.i < lo ? v.u.i : lo;
-            hi = v.u.i > hi ? v.u.i : hi;
-        }
-    }
-    free(c);
-    return st == TRI_OK ? take_ranks(s, lo, hi) : st;
-}
-
-/* The range of ranks over all components that ranks depends on. */
-static tri_status find_ranks(tri_space *s, unsigned char *set)
-{
-    tri_subset sub = {set, 0, s->n_rules, NULL, s->ranks, 0, 0, 20000000};
-    tri_abstract a;
-    tri_dd dd;
-    int i, j, rule, exact = 1;
-    tri_status st = TRI_ETOOLARGE;
-
-    memset(set, 0, (size_t)s->n_params);
-    tri_space_mark(s, s->ranks, s->ranks->root, set);
-    for (i = 0; i < s->n_params; i++) {
-        for (j = 0; set[i] == 1 && j < s->n_params; j++) {
-            if (!set[j] && s->comp_of[j] == s->comp_of[i]) {
-                set[j] = 2;
-            }
-        }
-    }
-    for (i = 0; i < s->n_params; i++) {
-        exact &= !set[i] || s->comps[s->comp_of[i]].kind != TRI_COMP_REJECT;
-    }
-    if (exact) {
-        st = tri_space_subsolve(s, &sub, &dd, &rule);
-    }
-    if (st == TRI_OK && dd.root != TRI_DD_NONE) {
-        int64_t lo = dd.nodes[dd.root].lo, hi = dd.nodes[dd.root].hi;
-        tri_dd_fini(&dd);
-        if (lo < 1) {
-            return TRI_FAIL(TRI_ERANGE,
-                            "a valid configuration asks for %lld ranks",
-                            (long long)lo);
-        }
-        return take_ranks(s, lo, hi);
-    }
-    if (st != TRI_OK && st != TRI_ETOOLARGE && st != TRI_EOVERFLOW) {
-        return st;
-    }
-    tri_error_clear();
-    a = tri_space_enclose(s, s->ranks, s->ranks->root);
-    return take_ranks(s, a.lo, a.hi);
-}
-
 tri_status tri_space_solve(tri_space *s, const tri_value *rows, int64_t n_rows)
 {
     unsigned char *set = calloc((size_t)s->n_params + 1, 1);
@@ -319,14 +246,16 @@ tri_status tri_space_solve(tri_space *s, const tri_value *rows, int64_t n_rows)
         }
     }
     count(s, hold);
+    TRI_TRY_GOTO(st, tri_space_find_empty(s), done);
     s->rank_lo = s->rank_hi = s->count != 0;
-    st = TRI_OK;
     if (s->ranks && s->count != 0) {
-        st = s->has_rows ? find_row_ranks(s) : find_ranks(s, set);
+        st = tri_space_find_ranks(s, set);
         if (st != TRI_OK) {
             tri_space_blame(s->ranks_line, s->ranks_column);
+            goto done;
         }
     }
+    st = tri_space_verify_features(s);
 done:
     free(set);
     return st;

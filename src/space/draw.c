@@ -95,6 +95,19 @@ static void draw_raw(const tri_space *s, int comp, chooser *ch, tri_config *out)
     }
 }
 
+void tri_space_draw_raw(const tri_space *s, tri_rng *rng, tri_config *out)
+{
+    chooser ch = {NULL, rng, NULL, 0};
+    int i;
+
+    for (i = 0; i < s->n_params; i++) {
+        out[i] = s->fixed[i];
+    }
+    for (i = 0; i < s->n_comps; i++) {
+        draw_raw(s, i, &ch, out);
+    }
+}
+
 /* Whether the goals of a component hold; `values` has room for all
  * variables. */
 static int goals_hold(const tri_space *s, int comp, const tri_config *c,
@@ -143,6 +156,32 @@ static tri_status draw_tested(const tri_space *s, int comp, chooser *ch,
                         TRI_SPACE_DRAWS);
     }
     return TRI_OK;
+}
+
+tri_status tri_space_probe(const tri_space *s, int comp, tri_rng *rng,
+                           int wanted, int *drawn, int *found)
+{
+    chooser ch = {NULL, rng, NULL, 0};
+    tri_config *c = calloc((size_t)s->n_params + 1, sizeof *c);
+    tri_value *values = malloc(((size_t)s->n_vars + 1) * sizeof *values);
+    tri_status st = TRI_OK;
+    int n = 0, ok = 0;
+
+    if (!c || !values) {
+        st = TRI_FAIL(TRI_ENOMEM, "no memory for a configuration");
+        goto done;
+    }
+    for (; n < TRI_SPACE_DRAWS && ok < wanted; n++) {
+        draw_raw(s, comp, &ch, c);
+        ok += tri_space_settle(s, comp, c) && goals_hold(s, comp, c, values);
+    }
+    tri_error_clear();
+    *drawn = n;
+    *found = ok;
+done:
+    free(c);
+    free(values);
+    return st;
 }
 
 /* ---- one descent ------------------------------------------------------- */

@@ -14,6 +14,8 @@
 #define TRI_SPACE_RULES  1000
 /* Draws before a constrained continuous component counts as empty. */
 #define TRI_SPACE_DRAWS 100000
+/* Draws that tell which rule is the tightest. */
+#define TRI_SPACE_SHARES 20000
 
 typedef struct tri_rule {
     const char *name; /* what refusals say */
@@ -25,6 +27,7 @@ typedef struct tri_rule {
 typedef struct tri_named_expr {
     const char *name;
     tri_expr *expr;
+    int line, column;
 } tri_named_expr;
 
 typedef enum tri_comp_kind {
@@ -68,6 +71,8 @@ struct tri_space {
     int64_t n_rows;
     int64_t count; /* -1: infinite or too many to number */
     double raw;
+    int not_found;      /* empty, for all that draws could tell */
+    double drawn_share; /* the least share of valid draws of a component */
     int rank_lo, rank_hi;
 };
 
@@ -104,7 +109,23 @@ tri_status tri_space_eval(const tri_space *s, const tri_expr *expr,
 /* Give the thread's error the place line:column of the study file, where
  * `column` is that of the expression's first character. */
 void tri_space_blame(int line, int column);
-/* Solve components, count, find the range of ranks. */
+/* Draw all parameters, whatever is valid; `when` is not looked at. */
+void tri_space_draw_raw(const tri_space *s, tri_rng *rng, tri_config *out);
+/* Draw component `comp` until `wanted` draws were valid, TRI_SPACE_DRAWS times
+ * at most.  [out] how many were drawn, and found. */
+tri_status tri_space_probe(const tri_space *s, int comp, tri_rng *rng,
+                           int wanted, int *drawn, int *found);
+/* Set the count to 0 where a component with constrained floats is empty. */
+tri_status tri_space_find_empty(tri_space *s);
+/* Find the range of ranks and check that all are numbers of ranks; `set` is
+ * room for n_params. */
+tri_status tri_space_find_ranks(tri_space *s, unsigned char *set);
+/* Whether the formula can be computed, and ranks is one, for every valid
+ * configuration, as far as can be told: TRI_EDIVZERO, TRI_EOVERFLOW,
+ * TRI_ETYPE, TRI_ERANGE naming one for which it cannot. */
+tri_status tri_space_verify_ranks(const tri_space *s);
+tri_status tri_space_verify_features(const tri_space *s);
+/* Solve components, count, find the range of ranks, verify formulas. */
 tri_status tri_space_solve(tri_space *s, const tri_value *rows, int64_t n_rows);
 /* Solve the rows of a table instead. */
 tri_status tri_space_solve_rows(tri_space *s, const tri_value *rows, int64_t n);

@@ -34,7 +34,9 @@ static int among(const char *name, const char *const *names, int n)
     return 0;
 }
 
-static tri_status check_name(const tri_yaml *e, const char *name)
+/* `group` and `thing`: "space" and "parameter", "features" and "feature". */
+static tri_status check_name(const tri_yaml *e, const char *name,
+                             const char *group, const char *thing)
 {
     const char *rest = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_"
                        "0123456789";
@@ -42,20 +44,20 @@ static tri_status check_name(const tri_yaml *e, const char *name)
 
     if (among(name, columns, TRI_COUNT_OF(columns))) {
         st = TRI_FAIL(TRI_EINVAL,
-                      "space.%.60s: a parameter cannot have this name: it is a "
-                      "column of /trials",
-                      name);
+                      "%s.%.60s: a %s cannot have this name: it is a column of "
+                      "/trials",
+                      group, name, thing);
     } else if (among(name, reserved, TRI_COUNT_OF(reserved))) {
         st = TRI_FAIL(TRI_EINVAL,
-                      "space.%.60s: a parameter cannot have this name: "
-                      "expressions use it",
-                      name);
+                      "%s.%.60s: a %s cannot have this name: expressions use "
+                      "it",
+                      group, name, thing);
     } else if (!*name || strspn(name, rest) != strlen(name) ||
                (*name >= '0' && *name <= '9') || strlen(name) > 60) {
         st = TRI_FAIL(TRI_EINVAL,
-                      "space: \"%.60s\" cannot be a parameter's name: expected "
-                      "letters, digits and _, at most 60",
-                      name);
+                      "%s: \"%.60s\" cannot be a %s's name: expected letters, "
+                      "digits and _, at most 60",
+                      group, name, thing);
     }
     if (st != TRI_OK) {
         tri_error_place(NULL, e->key ? e->key_line : e->line,
@@ -246,7 +248,7 @@ static tri_status add_param(maker *m, const tri_yaml *e)
     tri_domain d;
     tri_status st;
 
-    TRI_TRY(check_name(e, e->key));
+    TRI_TRY(check_name(e, e->key, "space", "parameter"));
     snprintf(key, sizeof key, "space.%s", e->key);
     TRI_TRY(read_domain(m->r, e, key, &d));
     if (when && when->kind != TRI_YAML_SCALAR) {
@@ -416,6 +418,7 @@ static tri_status add_features(maker *m)
         if (e->kind != TRI_YAML_SCALAR) {
             return tri_reader_wrong(e, "features", "a formula");
         }
+        TRI_TRY(check_name(e, e->key, "features", "feature"));
         TRI_TRY(tri_space_add_feature(m->b, e->key, e->text, e->line,
                                       e->column + !e->plain));
     }
@@ -515,7 +518,7 @@ static tri_status add_table(maker *m, const tri_yaml *at)
     for (i = 0; i < n; i++) {
         TRI_TRY(check_name(
                 tri_yaml_get(tri_yaml_get(m->r->root, "model"), "parameters"),
-                priv->columns[i]));
+                priv->columns[i], "space", "parameter"));
         TRI_TRY(add_column(m, i, n));
     }
     return tri_space_set_rows(m->b, priv->rows, priv->n_rows);

@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static json_int_t whole(const json_t *o, const char *key)
 {
@@ -136,6 +137,55 @@ static void empty_set(void **state)
     json_decref(o);
 }
 
+/* The same of a continuous space: by check and sim alike. */
+static void empty_continuous_set(void **state)
+{
+    static const char *const commands[] = {"check", "sim --workers 4"};
+    char line[64];
+
+    (void)state;
+    cli_write("float0.yaml", "study: float0\n"
+                             "model: {kind: synthetic}\n"
+                             "space: {a: {float: [0, 1]}}\n"
+                             "constraints: [a < 2, a > 1.5]\n"
+                             "objective: {minimize: loss}\n");
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+        snprintf(line, sizeof line, "%s float0.yaml", commands[i]);
+        cli_expect_sentence(cli_run(line), 2, "the tightest rule is 'a > 1.5'");
+    }
+    cli_expect_json_error(cli_run("check float0.yaml --json"), 2, "empty",
+                          "which alone refuses 100 %");
+    assert_int_not_equal(access("float0.h5", F_OK), 0);
+    assert_int_not_equal(access("float0.exit", F_OK), 0);
+    cli_write("equal.yaml", "study: equal\n"
+                            "model: {kind: synthetic}\n"
+                            "space: {a: {float: [0, 1]}, b: {float: [0, 1]}}\n"
+                            "constraints: [a == b]\n"
+                            "objective: {minimize: loss}\n");
+    cli_expect_sentence(cli_run("check equal.yaml"), 2,
+                        "no valid configuration was found in 100000 draws; the "
+                        "tightest rule is 'a == b'");
+}
+
+static void continuous(void **state)
+{
+    const cli_ran *ran;
+
+    (void)state;
+    cli_write("float.yaml", "study: float\n"
+                            "model: {kind: synthetic}\n"
+                            "space: {a: {float: [0, 1]}, n: {int: [1, 4]}}\n"
+                            "constraints: [a * n > 0.5]\n"
+                            "ranks: n\n"
+                            "objective: {minimize: loss}\n");
+    ran = cli_run("check float.yaml --ranks 2");
+    assert_int_equal(ran->status, 0);
+    assert_non_null(strstr(ran->out, "valid     infinitely many (continuous "
+                                     "parameters)"));
+    assert_non_null(strstr(ran->out, "not counted"));
+    assert_non_null(strstr(ran->out, "infinitely many configurations in 2"));
+}
+
 /* A study with one line replaced. */
 static void write_with(const char *name, const char *line)
 {
@@ -167,6 +217,10 @@ static void bad_files(void **state)
             {"constraints: [a + 1]", "bad.yaml:5:"},
             {"baseline: {a: 9}", "bad.yaml:5:"},
             {"finals: {top: 3", "bad.yaml:"},
+            {"features: {f: 1/0}", "bad.yaml:5:15: "},
+            {"features: {a: a + 1}", "bad.yaml:5:"},
+            {"ranks: a * 9000000000000000000", "bad.yaml:5:8: "},
+            {"ranks: a - 1", "is 0 at a=1"},
             {"notes: [unclosed", "bad.yaml:"},
     };
 
@@ -244,6 +298,8 @@ int main(int argc, char **argv)
             cmocka_unit_test(list),
             cmocka_unit_test(ranks),
             cmocka_unit_test(empty_set),
+            cmocka_unit_test(empty_continuous_set),
+            cmocka_unit_test(continuous),
             cmocka_unit_test(bad_files),
             cmocka_unit_test(bad_places_in_json),
             cmocka_unit_test(unreadable_files),

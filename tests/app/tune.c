@@ -276,6 +276,14 @@ static void bad_starts(void **state)
                             "constraints: [a > 7]\n"
                             "objective: {minimize: loss}\n");
     expect_first_line(cli_mpirun(3, "tune empty.yaml"), 2, "'a > 7'");
+    cli_write("float0.yaml", "study: float0\n"
+                             "model: {kind: synthetic}\n"
+                             "space: {a: {float: [0, 1]}}\n"
+                             "constraints: [a > 1.5]\n"
+                             "objective: {minimize: loss}\n");
+    expect_first_line(cli_mpirun(3, "tune float0.yaml"), 2, "'a > 1.5'");
+    assert_int_not_equal(access("float0.h5", F_OK), 0);
+    assert_int_not_equal(access("float0.exit", F_OK), 0);
     expect_first_line(cli_mpirun(3, "tune bowl.yaml --bogus"), 1, "--bogus");
     expect_first_line(cli_mpirun(3, "tune bowl.yaml --warm none.h5 -o b.h5"), 1,
                       "none.h5");

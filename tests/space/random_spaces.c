@@ -237,6 +237,25 @@ static void show(const brute *b, int which)
     }
 }
 
+/* Whether the number of configurations within some ranks is another. */
+static int within_differs(const brute *b, const tri_space *s, int max)
+{
+    int64_t i, n = 0, got = tri_space_count_within(s, max);
+    int ranks = 0;
+
+    for (i = 0; i < b->count; i++) {
+        if (tri_space_ranks(s, b->points + i * b->n, &ranks) != TRI_OK) {
+            return 1;
+        }
+        n += ranks <= max;
+    }
+    if (got != n) {
+        print_message("%lld of %d ranks for %lld\n", (long long)got, max,
+                      (long long)n);
+    }
+    return got != n;
+}
+
 static int differs(const brute *b, const tri_space *s)
 {
     tri_config c[BRUTE_PARAMS];
@@ -254,6 +273,11 @@ static int differs(const brute *b, const tri_space *s)
         print_message("ranks %d to %d for %d to %d\n", lo, hi, b->rank_lo,
                       b->rank_hi);
         return 1;
+    }
+    for (k = lo; k <= hi; k += 1 + (hi - lo) / 3) {
+        if (within_differs(b, s, k)) {
+            return 1;
+        }
     }
     for (k = 0; k < b->n_constraints; k++) {
         if (tri_space_rule_refused(s, k) != b->refused[k]) {

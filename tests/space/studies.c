@@ -386,7 +386,7 @@ static void errors_have_places(void **state)
 
 static void ranks_must_be_ranks(void **state)
 {
-    static const char *const formulas[] = {"x - 3", "10 // (x - 2)"};
+    static const char *const formulas[] = {"x - 3", "10 // (x - 1)"};
     static const tri_status statuses[] = {TRI_ERANGE, TRI_EDIVZERO};
     char text[500];
     size_t i;
