@@ -15,6 +15,7 @@
 #include "mpi_workers/p2p.h"
 #include "mpi_workers/pause.h"
 #include "mpi_workers/process_env.h"
+#include "mpi_workers/process_template.h"
 #include "mpi_workers/rendezvous.h"
 #include "mpi_workers/trial_kind.h"
 #include "trireme/log.h"
@@ -53,41 +54,6 @@ struct tri_trial {
 
 /* ---- starting ---------------------------------------------------------- */
 
-static void free_argv(char **argv)
-{
-    for (int i = 0; argv && argv[i]; i++) {
-        free(argv[i]);
-    }
-    free(argv);
-}
-
-/* The command with its placeholders filled in, behind sh -c where asked. */
-static tri_status build_argv(const tri_trial *t, char ***out)
-{
-    const tri_process_spec *spec = &t->setup.study->model.u.process;
-    int before = spec->shell ? 2 : 0;
-    char **argv = calloc((size_t)(before + spec->n_argv + 1), sizeof *argv);
-    tri_status st = TRI_OK;
-
-    if (!argv) {
-        return TRI_FAIL(TRI_ENOMEM, "no memory for a command");
-    }
-    if (spec->shell) {
-        argv[0] = strdup("/bin/sh");
-        argv[1] = strdup("-c");
-    }
-    for (int i = 0; i < spec->n_argv && st == TRI_OK; i++) {
-        st = tri_template_expand(spec->argv[i], t->setup.study, t->setup.config,
-                                 &t->facts, &argv[before + i]);
-    }
-    if (st != TRI_OK) {
-        free_argv(argv);
-        return st;
-    }
-    *out = argv;
-    return TRI_OK;
-}
-
 static tri_status spawn(tri_trial *t)
 {
     const tri_study *study = t->setup.study;
@@ -102,7 +68,7 @@ static tri_status spawn(tri_trial *t)
         tri_study_resolve(study, cwd, resolved, sizeof resolved);
         spec.cwd = resolved;
     }
-    TRI_TRY(build_argv(t, &argv));
+    TRI_TRY(tri_template_argv(study, t->setup.config, &t->facts, &argv));
     st = tri_env_build(environ, study, t->setup.config, &t->facts, &env);
     if (st == TRI_OK) {
         spec.argv = argv;
@@ -110,7 +76,7 @@ static tri_status spawn(tri_trial *t)
         st = tri_child_spawn(&spec, &t->child);
     }
     tri_env_free(env);
-    free_argv(argv);
+    tri_template_argv_free(argv);
     return st;
 }
 

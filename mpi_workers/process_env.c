@@ -152,11 +152,12 @@ static tri_status set_facts(list *l, const tri_facts *facts)
     static const char *const upper[] = {"RANK",        "WORLD_SIZE",
                                         "LOCAL_RANK",  "LOCAL_WORLD_SIZE",
                                         "MASTER_ADDR", "MASTER_PORT"};
+    const char *const *names = tri_study_facts();
     char value[4096];
 
-    for (int i = 0; tri_fact_names[i]; i++) {
-        tri_fact_print(facts, tri_fact_names[i], value, sizeof value);
-        TRI_TRY(set_own(l, tri_fact_names[i], value));
+    for (int i = 0; names[i]; i++) {
+        tri_fact_print(facts, names[i], value, sizeof value);
+        TRI_TRY(set_own(l, names[i], value));
     }
     for (size_t i = 0; i < sizeof plain / sizeof plain[0]; i++) {
         tri_fact_print(facts, plain[i], value, sizeof value);

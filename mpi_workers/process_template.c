@@ -9,11 +9,6 @@
 
 #define NAME_BYTES 128
 
-const char *const tri_fact_names[] = {
-        "rank",  "world_size",  "local_rank",  "local_world_size", "run",
-        "trial", "resource",    "rung",        "attempt",          "epoch",
-        "seed",  "master_addr", "master_port", "study_dir",        NULL};
-
 static int print_number(char *buf, size_t bytes, int64_t value)
 {
     snprintf(buf, bytes, "%lld", (long long)value);
@@ -70,8 +65,10 @@ void tri_value_plain(tri_value v, char *buf, size_t bytes)
 
 static int is_fact(const char *name)
 {
-    for (int i = 0; tri_fact_names[i]; i++) {
-        if (strcmp(name, tri_fact_names[i]) == 0) {
+    const char *const *names = tri_study_facts();
+
+    for (int i = 0; names[i]; i++) {
+        if (strcmp(name, names[i]) == 0) {
             return 1;
         }
     }
@@ -91,6 +88,7 @@ static int is_param(const tri_space *space, const char *name)
 typedef struct text { /* grows */
     char *data;
     size_t bytes, room;
+    int inactive; /* a placeholder was */
 } text;
 
 static tri_status append(text *t, const char *from, size_t bytes)
@@ -111,11 +109,11 @@ static tri_status append(text *t, const char *from, size_t bytes)
     return TRI_OK;
 }
 
-/* What placeholder `name` stands for.  Without facts: only whether it is
- * known. */
+/* What placeholder `name` stands for; *inactive is set where that is nothing.
+ * Without facts: only whether it is known. */
 static tri_status value_of(const char *name, const tri_study *study,
                            const tri_config *config, const tri_facts *facts,
-                           char *buf, size_t bytes)
+                           char *buf, size_t bytes, int *inactive)
 {
     tri_value v;
 
@@ -137,6 +135,7 @@ static tri_status value_of(const char *name, const tri_study *study,
     if (facts) {
         TRI_TRY(tri_space_lookup(study->space, config, name, &v));
         tri_value_plain(v, buf, bytes);
+        *inactive |= v.type == TRI_INACTIVE;
     }
     return TRI_OK;
 }
@@ -162,7 +161,8 @@ static tri_status expand_one(const char **at, const tri_study *study,
     }
     memcpy(name, *at, bytes);
     name[bytes] = 0;
-    TRI_TRY(value_of(name, study, config, facts, value, sizeof value));
+    TRI_TRY(value_of(name, study, config, facts, value, sizeof value,
+                     &out->inactive));
     *at = end + 1;
     return append(out, value, strlen(value));
 }
@@ -202,6 +202,84 @@ tri_status tri_template_expand(const char *from, const tri_study *study,
         return st;
     }
     *out = t.data;
+    return TRI_OK;
+}
+
+/* ---- commands ----------------------------------------------------------- */
+
+void tri_template_argv_free(char **argv)
+{
+    for (int i = 0; argv && argv[i]; i++) {
+        free(argv[i]);
+    }
+    free(argv);
+}
+
+/* Take back the elements of the last group where one of them was inactive.
+ * `first` is its first element; returns how many elements stay. */
+static int close_group(char **argv, int first, int n, int inactive)
+{
+    while (inactive && n > first) {
+        free(argv[--n]);
+        argv[n] = NULL;
+    }
+    return n;
+}
+
+static tri_status fill_argv(const tri_study *study, const tri_config *config,
+                            const tri_facts *facts, char **argv)
+{
+    const tri_process_spec *spec = &study->model.u.process;
+    int n = 0;
+    int first = 0;
+    int inactive = 0;
+
+    for (int i = 0; i < spec->n_argv; i++) {
+        text t = {0};
+        tri_status st;
+
+        if (i > 0 && spec->argv_group[i] != spec->argv_group[i - 1]) {
+            first = n = close_group(argv, first, n, inactive);
+            inactive = 0;
+        }
+        st = expand(spec->argv[i], study, config, facts, &t);
+        argv[n++] = t.data;
+        TRI_TRY(st);
+        inactive |= t.inactive;
+    }
+    close_group(argv, first, n, inactive);
+    return TRI_OK;
+}
+
+static tri_status fill_shell(const tri_study *study, const tri_config *config,
+                             const tri_facts *facts, char **argv)
+{
+    argv[0] = strdup("/bin/sh");
+    argv[1] = argv[0] ? strdup("-c") : NULL;
+    if (!argv[1]) {
+        return TRI_FAIL(TRI_ENOMEM, "no memory for a command");
+    }
+    return tri_template_expand(study->model.u.process.argv[0], study, config,
+                               facts, &argv[2]);
+}
+
+tri_status tri_template_argv(const tri_study *study, const tri_config *config,
+                             const tri_facts *facts, char ***out)
+{
+    const tri_process_spec *spec = &study->model.u.process;
+    char **argv = calloc((size_t)spec->n_argv + 3, sizeof *argv);
+    tri_status st;
+
+    if (!argv) {
+        return TRI_FAIL(TRI_ENOMEM, "no memory for a command");
+    }
+    st = spec->shell ? fill_shell(study, config, facts, argv)
+                     : fill_argv(study, config, facts, argv);
+    if (st != TRI_OK) {
+        tri_template_argv_free(argv);
+        return st;
+    }
+    *out = argv;
     return TRI_OK;
 }
 

@@ -20,8 +20,7 @@ typedef struct tri_facts {
     const char *study_dir; /* absolute */
 } tri_facts;
 
-/* Names of the facts ("rank", "run", ...), NULL-terminated. */
-extern const char *const tri_fact_names[];
+/* Of the names that tri_study_facts lists: */
 /* The text of a fact; 0 where there is none of that name. */
 int tri_fact_print(const tri_facts *facts, const char *name, char *buf,
                    size_t bytes);
@@ -36,6 +35,15 @@ void tri_value_plain(tri_value v, char *buf, size_t bytes);
 tri_status tri_template_expand(const char *from, const tri_study *study,
                                const tri_config *config, const tri_facts *facts,
                                char **out);
+/*
+ * The command of the study's process: its elements expanded, behind sh -c where
+ * it says `shell`.  An element that names an inactive parameter is left out
+ * with all of its group; a shell's text has the empty text there.  [out] NULL-
+ * terminated, owned: tri_template_argv_free.  Errors as above.
+ */
+tri_status tri_template_argv(const tri_study *study, const tri_config *config,
+                             const tri_facts *facts, char ***out);
+void tri_template_argv_free(char **argv);
 /* Whether every placeholder of `from` is known; errors as above. */
 tri_status tri_template_check(const char *from, const tri_study *study);
 

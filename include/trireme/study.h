@@ -41,8 +41,11 @@ typedef struct tri_pair { /* a key and its text, in file order */
 typedef struct tri_process_spec {
     const char *const *argv; /* templates: {param}, {rank}, {run}, ... */
     int n_argv;
-    int shell;  /* argv[0] is given to sh -c */
-    int leader; /* launch: leader, else one process a rank */
+    const int *argv_group; /* elements of one number are left out together
+                            * where a parameter that one of them names is
+                            * inactive; NULL with `shell` */
+    int shell;             /* argv[0] is given to sh -c */
+    int leader;            /* launch: leader, else one process a rank */
     const char *setup, *cwd, *log_dir, *scratch; /* NULL if absent */
     const tri_pair *env;
     int n_env;
@@ -289,6 +292,10 @@ TRI_API tri_status tri_study_layout(const tri_study *study, const tri_config *c,
  */
 TRI_API tri_status tri_study_layout_parse(const tri_study *study,
                                           const char *text, tri_layout *out);
+
+/* What templates of a process may name beside parameters ("rank", "run", ...),
+ * NULL-terminated.  Static storage. */
+TRI_API const char *const *tri_study_facts(void);
 
 /* Names of enum values as study files write them.  Static storage. */
 TRI_API const char *tri_unit_name(tri_unit unit);

@@ -83,91 +83,6 @@ static tri_status read_dlrm(tri_reader *r, const tri_yaml *m)
                            "study cannot be run");
 }
 
-/* argv templates; with `shell` one text will do. */
-static tri_status read_command(tri_reader *r, const tri_yaml *m,
-                               tri_process_spec *p)
-{
-    const tri_yaml *at = tri_yaml_get(m, "command");
-
-    if (!at) {
-        return tri_reader_wrong(m, "model.command", "a list of arguments");
-    }
-    if (!p->shell && at->kind != TRI_YAML_LIST) {
-        return tri_reader_wrong(at, "model.command",
-                                "a list of arguments (or shell: true)");
-    }
-    TRI_TRY(tri_reader_texts(r, at, "model.command", &p->argv, &p->n_argv));
-    if (p->n_argv == 0 || (p->shell && p->n_argv != 1)) {
-        return tri_reader_wrong(at, "model.command",
-                                p->shell ? "one text for the shell"
-                                         : "at least one argument");
-    }
-    return TRI_OK;
-}
-
-static tri_status read_metrics(tri_reader *r, const tri_yaml *m,
-                               tri_process_spec *p)
-{
-    static const char *const keys[] = {"patterns"};
-    const tri_yaml *at = tri_yaml_get(m, "metrics");
-
-    if (!at) {
-        return TRI_OK;
-    }
-    TRI_TRY(tri_reader_keys(at, "model.metrics", keys, 1));
-    return tri_reader_pairs(r, tri_yaml_get(at, "patterns"),
-                            "model.metrics.patterns", &p->patterns,
-                            &p->n_patterns);
-}
-
-static tri_status read_process_lists(tri_reader *r, const tri_yaml *m,
-                                     tri_process_spec *p)
-{
-    const tri_yaml *devices = tri_yaml_get(m, "devices");
-
-    TRI_TRY(tri_reader_pairs(r, tri_yaml_get(m, "env"), "model.env", &p->env,
-                             &p->n_env));
-    TRI_TRY(tri_reader_texts(r, tri_yaml_get(m, "keep_env"), "model.keep_env",
-                             &p->keep_env, &p->n_keep_env));
-    TRI_TRY(tri_reader_texts(r, devices, "model.devices", &p->devices,
-                             &p->n_devices));
-    if (p->n_devices > 0) {
-        TRI_TRY(tri_reader_note(r, 1,
-                                "model.devices is read, but not built yet"));
-    }
-    return TRI_OK;
-}
-
-static tri_status read_process(tri_reader *r, const tri_yaml *m)
-{
-    static const char *const keys[] = {
-            "kind",    "command",  "shell", "launch",  "setup",
-            "env",     "keep_env", "cwd",   "devices", "log_dir",
-            "scratch", "metrics",  "resume"};
-    static const char *const launches[] = {"ranks", "leader"};
-    static const char *const resumes[] = {"none", "checkpoint"};
-    tri_process_spec p;
-
-    memset(&p, 0, sizeof p);
-    TRI_TRY(KEYS(m, keys));
-    TRI_TRY(tri_reader_bool(tri_yaml_get(m, "shell"), "model.shell", &p.shell));
-    TRI_TRY(read_command(r, m, &p));
-    TRI_TRY(tri_reader_name(tri_yaml_get(m, "launch"), "model.launch", launches,
-                            2, &p.leader));
-    TRI_TRY(tri_reader_name(tri_yaml_get(m, "resume"), "model.resume", resumes,
-                            2, &p.resume));
-    TRI_TRY(tri_reader_text(tri_yaml_get(m, "setup"), "model.setup", &p.setup));
-    TRI_TRY(tri_reader_text(tri_yaml_get(m, "cwd"), "model.cwd", &p.cwd));
-    TRI_TRY(tri_reader_text(tri_yaml_get(m, "log_dir"), "model.log_dir",
-                            &p.log_dir));
-    TRI_TRY(tri_reader_text(tri_yaml_get(m, "scratch"), "model.scratch",
-                            &p.scratch));
-    TRI_TRY(read_process_lists(r, m, &p));
-    TRI_TRY(read_metrics(r, m, &p));
-    r->study->model.u.process = p;
-    return TRI_OK;
-}
-
 static tri_status read_plugin(tri_reader *r, const tri_yaml *m)
 {
     static const char *const keys[] = {"kind", "library", "options"};
@@ -240,7 +155,7 @@ static tri_status read_table(tri_reader *r, const tri_yaml *m)
 tri_status tri_study_read_model(tri_reader *r)
 {
     static tri_status (*const readers[])(tri_reader *, const tri_yaml *) = {
-            read_gpt,    read_dlrm,      read_mlp,  read_process,
+            read_gpt,    read_dlrm,      read_mlp,  tri_study_read_process,
             read_plugin, read_synthetic, read_table};
     const tri_yaml *m = tri_yaml_get(r->root, "model");
     const tri_yaml *kind = tri_yaml_get(m, "kind");

@@ -70,6 +70,10 @@ tri_status tri_engine_add_rules(tri_model_kind kind,
 /* The sizes of a built-in model as constants, and the engine's words. */
 tri_status tri_engine_add_sizes(tri_space_builder *b,
                                 const tri_model_spec *model);
+/* The keys of model kind process, and (with a space) what its templates name:
+ * TRI_EUNKNOWN with place. */
+tri_status tri_study_read_process(tri_reader *r, const tri_yaml *m);
+tri_status tri_study_check_templates(tri_reader *r);
 int tri_model_is_built_in(tri_model_kind kind);
 tri_value tri_value_of_int(int64_t i);
 

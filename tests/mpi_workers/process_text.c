@@ -4,9 +4,11 @@
  */
 #include "mpi_workers/process.h"
 #include "mpi_workers/process_env.h"
+#include "mpi_workers/process_template.h"
 
 #include "tests/tri_cmocka.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -100,6 +102,56 @@ static void inactive_is_empty(void **state)
             TRI_OK);
     assert_string_equal(got, "[]");
     free(got);
+}
+
+/* The command of a study in one line; "|" between arguments. */
+static void command(const char *model, const char *assignments,
+                    const char *expected)
+{
+    char study_text[1024];
+    char line[512] = "";
+    tri_config one[8];
+    tri_study *s = NULL;
+    char **argv = NULL;
+
+    snprintf(study_text, sizeof study_text,
+             "study: p\nmodel: {kind: process, %s}\n"
+             "space:\n"
+             "  zero: {choice: [0, 1, 2]}\n"
+             "  bucket: {int: [1, 4], when: zero > 0}\n"
+             "  part: {int: [1, 4], when: zero > 1}\n"
+             "objective: {minimize: loss}\n",
+             model);
+    assert_int_equal(tri_study_parse(study_text, strlen(study_text), "p.yaml",
+                                     NULL, NULL, &s),
+                     TRI_OK);
+    assert_int_equal(tri_space_parse(s->space, assignments, one), TRI_OK);
+    assert_int_equal(tri_template_argv(s, one, &facts, &argv), TRI_OK);
+    for (int i = 0; argv[i]; i++) {
+        strcat(strcat(line, i ? "|" : ""), argv[i]);
+    }
+    assert_string_equal(line, expected);
+    tri_template_argv_free(argv);
+    tri_study_destroy(s);
+}
+
+static void inactive_arguments_are_left_out(void **state)
+{
+    static const char grouped[] =
+            "command: [run, [--bucket, '{bucket}'], [--part, '{part}', "
+            "--zero], '--b={bucket}', '{part}{zero}', end]";
+
+    (void)state;
+    command(grouped, "zero=2 bucket=3 part=4",
+            "run|--bucket|3|--part|4|--zero|--b=3|42|end");
+    command(grouped, "zero=1 bucket=3", "run|--bucket|3|--b=3|end");
+    command(grouped, "zero=0", "run|end");
+    command("command: [run, '{bucket}']", "zero=0", "run");
+    command("command: [run, ['{bucket}', a], [b, '{bucket}']]", "zero=0",
+            "run");
+    command("command: [run, \"\", '{zero}']", "zero=0", "run||0");
+    command("shell: true, command: 'run --bucket={bucket} \"$HOME\"'", "zero=0",
+            "/bin/sh|-c|run --bucket= \"$HOME\"");
 }
 
 static void wrong_templates(void **state)
@@ -203,6 +255,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
             cmocka_unit_test(templates),
             cmocka_unit_test(inactive_is_empty),
+            cmocka_unit_test(inactive_arguments_are_left_out),
             cmocka_unit_test(wrong_templates),
             cmocka_unit_test(environment),
     };
