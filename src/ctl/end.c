@@ -39,17 +39,37 @@ tri_status tri_ctl_end(tri_ctl *ctl, int status, int resumable, const char *why)
     return tri_ctl_emit(ctl, &end);
 }
 
+/* What the finals had to do without, "" if nothing. */
+static const char *say_finals(tri_ctl *ctl)
+{
+    const tri_finals *f = &ctl->finals;
+    int wanted = ctl->study->finals.repeats;
+
+    if (!f->begun || !f->done) {
+        return "";
+    }
+    if (f->lowered) {
+        return say(ctl,
+                   "; finals at rung %d and %d repeats, all that the time "
+                   "allowed",
+                   f->rung, f->repeats);
+    }
+    return f->repeats < wanted
+                   ? say(ctl, "; finals cut to %d of %d repeats by the time",
+                         f->repeats, wanted)
+                   : "";
+}
+
 tri_status tri_ctl_end_done(tri_ctl *ctl)
 {
-    const char *why =
-            ctl->n_parked
-                    ? say(ctl,
-                          "done: %lld trials, %lld runs; %lld parked for want "
-                          "of ranks",
+    const char *parked = ctl->n_parked
+                                 ? say(ctl, "; %lld parked for want of ranks",
+                                       (long long)ctl->n_parked)
+                                 : "";
+    const char *why = say(ctl, "%s: %lld trials, %lld runs%s%s",
+                          ctl->cut ? "stopped for --max-time" : "done",
                           (long long)ctl->n_trials, (long long)ctl->n_runs,
-                          (long long)ctl->n_parked)
-                    : say(ctl, "done: %lld trials, %lld runs",
-                          (long long)ctl->n_trials, (long long)ctl->n_runs);
+                          say_finals(ctl), parked);
 
     /* nothing will go on from them; a raised budget starts afresh */
     for (int64_t i = 0; !ctl->cut && i < ctl->n_trials; i++) {

@@ -1,7 +1,8 @@
 /*
  * Finals: the best few and the baseline, measured again alone on the pool,
  * interleaved, each repeat in an order shuffled by the seed.  Repeats are cut
- * to the time that is left, at least two.
+ * to the time that is left, at least two; where two at the top rung would not
+ * fit, a lower rung is taken, though none below what a contender has reached.
  */
 #include "src/ctl/state.h"
 
@@ -83,6 +84,54 @@ static void shuffle(tri_ctl *ctl)
     }
 }
 
+static double predicted(const tri_ctl *ctl, int contender)
+{
+    return tri_ctl_predict(ctl, ctl->finals.list[contender].trial,
+                           (double)ctl->finals.resource, 0);
+}
+
+/* How long one repeat of all contenders is predicted to take; NaN. */
+static double repeat_s(const tri_ctl *ctl)
+{
+    double s = 0;
+
+    for (int i = 0; i < ctl->finals.n; i++) {
+        s += predicted(ctl, i);
+    }
+    return s;
+}
+
+static double time_left(const tri_ctl *ctl)
+{
+    return tri_ctl_finals_end(ctl) - ctl->now;
+}
+
+/* The rung of the finals is the top one, if two repeats of it fit. */
+static void choose_rung(tri_ctl *ctl)
+{
+    tri_finals *f = &ctl->finals;
+    int reached = 0, top = f->rung;
+
+    for (int i = 0; i < f->n; i++) {
+        int rung = ctl->trials[f->list[i].trial].top_rung;
+
+        reached = rung > reached ? rung : reached;
+    }
+    f->resource = tri_sched_resource(ctl->sched, top);
+    while (f->rung > reached &&
+           repeat_s(ctl) * REPEATS_LEAST > time_left(ctl)) {
+        double s = repeat_s(ctl);
+
+        f->resource = tri_sched_resource(ctl->sched, f->rung - 1);
+        if (!(repeat_s(ctl) < s)) { /* all of it is the start */
+            f->resource = tri_sched_resource(ctl->sched, f->rung);
+            break;
+        }
+        f->rung--;
+    }
+    f->lowered = f->rung < top;
+}
+
 tri_status tri_ctl_finals_begin(tri_ctl *ctl)
 {
     tri_finals *f = &ctl->finals;
@@ -109,9 +158,9 @@ tri_status tri_ctl_finals_begin(tri_ctl *ctl)
         f->rung = ctl->trials[i].top_rung > f->rung ? ctl->trials[i].top_rung
                                                     : f->rung;
     }
-    f->resource = tri_sched_resource(ctl->sched, f->rung);
     st = list_contenders(ctl, leaders, top);
     free(leaders);
+    choose_rung(ctl);
     /* the baseline alone has nobody to be compared with */
     f->over = !f->n ||
               (f->n == 1 && f->list[0].trial == 0 && ctl->study->has_baseline);
@@ -119,23 +168,14 @@ tri_status tri_ctl_finals_begin(tri_ctl *ctl)
     return st;
 }
 
-static double predicted(const tri_ctl *ctl, int contender)
-{
-    return tri_ctl_predict(ctl, ctl->finals.list[contender].trial,
-                           (double)ctl->finals.resource, 0);
-}
-
 /* How many repeats there will have been by the end of the time. */
 static void plan(tri_ctl *ctl)
 {
     tri_finals *f = &ctl->finals;
-    double left = tri_ctl_finals_end(ctl) - ctl->now;
-    double each = 0;
+    double left = time_left(ctl);
+    double each = repeat_s(ctl);
     int fit;
 
-    for (int i = 0; i < f->n; i++) {
-        each += predicted(ctl, i);
-    }
     if (!(each > 0) || !(left < each * (f->repeats - f->repeat))) {
         return;
     }

@@ -118,6 +118,7 @@ typedef struct tri_finals {
     int retried; /* the run at `at` failed once */
     int done;    /* runs */
     int rung;
+    int lowered; /* below the top rung, for want of time */
     int64_t resource;
     tri_contender *list;
     int *order;
