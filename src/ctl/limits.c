@@ -97,6 +97,21 @@ double tri_ctl_progress_limit(const tri_ctl *ctl, const tri_live *live)
     return s > PROGRESS_LEAST_S ? s : PROGRESS_LEAST_S;
 }
 
+/* How long a run may take to answer a stop: it does so at its next step
+ * boundary, unless it was found to make no steps. */
+static double stop_limit(const tri_ctl *ctl, const tri_live *live,
+                         tri_reason why)
+{
+    double s = tri_ctl_answer_s(ctl);
+
+    if (why == TRI_REASON_HUNG) {
+        return s;
+    }
+    return s + (ctl->runs[live->run].v.reports
+                        ? tri_ctl_progress_limit(ctl, live)
+                        : ctl->study->timeouts.startup_s);
+}
+
 tri_status tri_ctl_stop_run(tri_ctl *ctl, tri_live *live, tri_reason why)
 {
     tri_run_row *r = &ctl->runs[live->run];
@@ -112,7 +127,7 @@ tri_status tri_ctl_stop_run(tri_ctl *ctl, tri_live *live, tri_reason why)
     r->v.state = TRI_RUN_LEAVING;
     live->stopped = 1;
     live->why = (uint8_t)why;
-    tri_ctl_set_limit(ctl, live, tri_ctl_answer_s(ctl));
+    tri_ctl_set_limit(ctl, live, stop_limit(ctl, live, why));
     return tri_ctl_emit(ctl, &c);
 }
 

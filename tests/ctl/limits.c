@@ -288,6 +288,30 @@ static void the_budget_stops_the_search(void **state)
     world_fini(&w);
 }
 
+/* A step of 20 seconds is under way when the time is over: the ranks are good,
+ * and have until the progress limit to come to its end. */
+static void a_long_step_may_end(void **state)
+{
+    world w;
+
+    (void)state;
+    world_init(&w, timed_alone);
+    world_begin(&w, 1, 1);
+    world_formed(&w, 0);
+    world_report(&w, 0, 1);
+    w.now = 95;
+    world_report(&w, 0, 20);
+    at(&w, 100);
+    assert_int_equal(verdict(&w, 0)->verdict, TRI_VERDICT_STOP);
+    assert_true(next(&w) == 100 + 15 + 5 * 20);
+    w.now = 119;
+    world_interrupted(&w, 0, "mid");
+    assert_int_equal(run(&w, 0).status, TRI_RUN_STOPPED);
+    assert_int_equal(world_count(&w, TRI_CMD_STRIKE), 0);
+    assert_true(w.ended);
+    world_fini(&w);
+}
+
 /* 25 seconds a unit: from 75 on there is no time for a run of three units, but
  * for one of one. */
 static void what_is_shorter_may_still_start(void **state)
@@ -379,6 +403,7 @@ int main(void)
             cmocka_unit_test(a_second_signal_ends_at_once),
             cmocka_unit_test(what_cannot_end_is_not_started),
             cmocka_unit_test(the_budget_stops_the_search),
+            cmocka_unit_test(a_long_step_may_end),
             cmocka_unit_test(what_is_shorter_may_still_start),
             cmocka_unit_test(time_is_kept_for_the_finals),
             cmocka_unit_test(gaps_shift_a_drain)};
