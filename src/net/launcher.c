@@ -3,10 +3,15 @@
  */
 #include "src/net/driver.h"
 
+#include "trireme/log.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* The end of the year 9999, in seconds since 1970. */
+#define LAST_SECOND 253402300800.0
 
 static int is_set_to(const char *name, int value)
 {
@@ -75,9 +80,19 @@ double tri_launcher_deadline(const char **source)
     *source = "";
     for (int i = 0; i < 2; i++) {
         const char *text = getenv(names[i]);
-        double at = text ? strtod(text, NULL) : 0;
+        char *end;
+        double at;
 
-        if (at > 0 && isfinite(at) && !(at >= least)) {
+        if (!text || !*text) {
+            continue;
+        }
+        at = strtod(text, &end);
+        if (end == text || *end || !(at > 0 && at < LAST_SECOND)) {
+            TRI_LOG_JOB(TRI_LOG_WARN,
+                        "%s is \"%.40s\", no time in seconds since 1970; it "
+                        "is not used",
+                        names[i], text);
+        } else if (!(at >= least)) {
             least = at;
             *source = names[i];
         }
