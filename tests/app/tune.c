@@ -41,6 +41,7 @@ static void whole_study(void **state)
     assert_int_equal(ran->status, 0);
     assert_non_null(strstr(ran->out, "finals\nwinner"));
     assert_non_null(strstr(ran->out, "verdict"));
+    assert_non_null(strstr(ran->out, "lower than the baseline ["));
     assert_non_null(strstr(ran->out, "study file bowl.h5"));
     assert_int_equal(access("bowl.h5.exit", F_OK), 0);
 }
@@ -135,7 +136,9 @@ static void export_of_it(void **state)
 static void a_record_is_not_overwritten(void **state)
 {
     (void)state;
-    expect_first_line(cli_mpirun(3, "tune bowl.yaml -o bowl.h5"), 1, "bowl.h5");
+    expect_first_line(cli_mpirun(3, "tune bowl.yaml -o bowl.h5"), 1,
+                      "bowl.h5 exists already; go on with --resume, or name "
+                      "another file with -o");
     cli_write("other.yaml", cli_gpt);
     cli_write("text.txt", "long enough for one sequence, and more\n");
     expect_first_line(cli_mpirun(3, "tune other.yaml -o bowl.h5 --resume -q"),
@@ -284,6 +287,15 @@ static void bad_starts(void **state)
     expect_first_line(cli_mpirun(3, "tune float0.yaml"), 2, "'a > 1.5'");
     assert_int_not_equal(access("float0.h5", F_OK), 0);
     assert_int_not_equal(access("float0.exit", F_OK), 0);
+    cli_write("words.yaml", "study: words\n"
+                            "model:\n"
+                            "  kind: process\n"
+                            "  command: [train, \"--x={y}\"]\n"
+                            "space: {x: {int: [0, 3]}}\n"
+                            "objective: {minimize: loss}\n");
+    expect_first_line(cli_mpirun(3, "tune words.yaml"), 1,
+                      "words.yaml:4:20: unknown placeholder {y}");
+    assert_int_not_equal(access("words.h5", F_OK), 0);
     expect_first_line(cli_mpirun(3, "tune bowl.yaml --bogus"), 1, "--bogus");
     expect_first_line(cli_mpirun(3, "tune bowl.yaml --warm none.h5 -o b.h5"), 1,
                       "none.h5");

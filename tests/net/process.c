@@ -152,34 +152,11 @@ static void every_end(void)
     tri_case_verify(tri_case_file(), 9);
 }
 
-static void refuse(const char *command, const char *said)
-{
-    char text[1024];
-    tri_tuned t;
-
-    snprintf(text, sizeof text,
-             "study: bad\nmodel: {kind: process, command: %s}\n"
-             "space: {x: {int: [0, 3]}}\nobjective: {minimize: loss}\n",
-             command);
-    t = tri_case_tune(text, tri_case_file(), 0, NULL, NULL);
-    assert_true(t.st != TRI_OK);
-    assert_non_null(strstr(tri_error_last()->sentence, said));
-    assert_int_not_equal(access(tri_case_file(), F_OK), 0);
-    tri_tuned_fini(&t);
-}
-
-static void unknown_placeholders(void)
-{
-    refuse("[train, \"--x={y}\"]", "{y}");
-    refuse("[train, \"--x={x\"]", "not closed");
-}
-
 int main(int argc, char **argv)
 {
     static const tri_case cases[] = {
             {"every_end", 1, every_end},
-            {"unknown_placeholders", 2, unknown_placeholders},
     };
 
-    return tri_cases_run(argc, argv, cases, 2);
+    return tri_cases_run(argc, argv, cases, 1);
 }
