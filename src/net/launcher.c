@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* The end of the year 9999, in seconds since 1970. */
 #define LAST_SECOND 253402300800.0
@@ -107,6 +108,9 @@ void tri_launcher_class(const tri_place *place, char *buf, size_t bytes)
     if (text && *text) {
         snprintf(buf, bytes, "%s", text);
     } else {
-        snprintf(buf, bytes, "%s x %d", place->cpu, place->host_cores);
+        /* of the machine, not of this job's share: a resume in another
+         * allocation is no other class */
+        snprintf(buf, bytes, "%s x %ld", place->cpu,
+                 sysconf(_SC_NPROCESSORS_CONF));
     }
 }
