@@ -20,6 +20,8 @@
 #define MOST_CHILDREN 4
 /* Heard of a pipe after the end: who left the group may write for ever. */
 #define LAST_BYTES (64u << 20)
+/* What is read at a time while it lives. */
+#define MOST_BYTES (32u << 10)
 /* A killed process that does not go is stuck in the system. */
 #define STUCK_S 5.0
 
@@ -228,8 +230,8 @@ int tri_child_hear(tri_child *c, double wait_s, tri_output_fn each, void *ctx)
         size_t n;
 
         look(c); /* first: what it wrote before its end is then there */
-        n = drain(c, &c->out, c->ended ? LAST_BYTES : 1 << 20, each, ctx);
-        n += drain(c, &c->err, c->ended ? LAST_BYTES : 1 << 20, each, ctx);
+        n = drain(c, &c->out, c->ended ? LAST_BYTES : MOST_BYTES, each, ctx);
+        n += drain(c, &c->err, c->ended ? LAST_BYTES : MOST_BYTES, each, ctx);
         if (c->ended || n > 0 || tri_now() >= end) {
             return c->ended || n > 0;
         }

@@ -11,8 +11,23 @@
 #define KEPT 2048
 
 typedef struct sample {
-    double step_s, tokens, samples, loss;
+    double step_s, tokens, samples;
 } sample;
+
+/* Values of steps from `first` on, added up. */
+typedef struct block {
+    int64_t first, n;
+    double sum;
+} block;
+
+/* What is learned, reported now and then. */
+typedef struct learned {
+    block blocks[TRI_MEASURE_VALUES]; /* all but the last value */
+    int n;
+    int64_t size; /* values in a full block */
+    int64_t step; /* of the last value; it may still be said again */
+    double last;  /* NaN: none yet */
+} learned;
 
 struct tri_measure {
     int warmup;       /* by rule */
@@ -22,7 +37,8 @@ struct tri_measure {
     int64_t steps;    /* steps so far */
     int64_t measured; /* steps past the rule */
     double seconds, tokens, samples;
-    double own;
+    int64_t before; /* steps done when this series began */
+    learned loss, own;
     int64_t asked_at; /* measured steps when precision was last judged */
     sample kept[KEPT];
     double x[KEPT], scratch[KEPT];
@@ -36,7 +52,7 @@ tri_status tri_measure_create(int warmup, tri_measure **out)
         return TRI_FAIL(TRI_ENOMEM, "no memory for measurements");
     }
     m->warmup = warmup;
-    tri_measure_reset(m);
+    tri_measure_reset(m, 0);
     *out = m;
     return TRI_OK;
 }
@@ -46,15 +62,99 @@ void tri_measure_destroy(tri_measure *m)
     free(m);
 }
 
-void tri_measure_reset(tri_measure *m)
+static void forget(learned *l)
+{
+    l->n = 0;
+    l->size = 1;
+    l->step = 0;
+    l->last = NAN;
+}
+
+void tri_measure_reset(tri_measure *m, int64_t before)
 {
     m->n = 0;
     m->stride = 1;
     m->seen = m->steps = m->measured = 0;
     m->seconds = m->tokens = m->samples = 0;
-    m->own = NAN;
+    m->before = before;
+    forget(&m->loss);
+    forget(&m->own);
     m->asked_at = 0;
 }
+
+/* ---- what is learned --------------------------------------------------- */
+
+/* Add neighbours up, two by two: all blocks are full. */
+static void halve(learned *l)
+{
+    for (int i = 0; i < l->n / 2; i++) {
+        const block *a = &l->blocks[2 * i];
+        const block *b = a + 1;
+
+        l->blocks[i] = (block){a->first, a->n + b->n, a->sum + b->sum};
+    }
+    l->n /= 2;
+    l->size *= 2;
+}
+
+/* The last value is final: into the blocks with it. */
+static void settle(learned *l)
+{
+    block *b = l->n > 0 ? &l->blocks[l->n - 1] : NULL;
+
+    if (b && b->n < l->size) {
+        b->n++;
+        b->sum += l->last;
+        return;
+    }
+    if (l->n == TRI_MEASURE_VALUES) {
+        halve(l);
+    }
+    l->blocks[l->n++] = (block){l->step, 1, l->last};
+}
+
+static void learn(learned *l, int64_t step, double value)
+{
+    if (isnan(value)) {
+        return;
+    }
+    if (!isnan(l->last) && step != l->step) {
+        settle(l);
+    }
+    l->step = step;
+    l->last = value;
+}
+
+/* The mean of the values after step `from`, or the last one. */
+static double late(const learned *l, int64_t from)
+{
+    int at = l->n;
+    double sum = 0;
+    int64_t n = 0;
+
+    if (l->step <= from) {
+        return l->last;
+    }
+    while (at > 0 && l->blocks[at - 1].first > from) {
+        at--;
+    }
+    for (int i = at; i < l->n; i++) {
+        sum += l->blocks[i].sum;
+        n += l->blocks[i].n;
+    }
+    return (sum + l->last) / (double)(n + 1);
+}
+
+/* The step after which the last tenth begins. */
+static int64_t tenth(const tri_measure *m)
+{
+    int64_t done = m->before + m->steps;
+    int64_t n = (done - m->warmup + 9) / 10;
+
+    return done - (n > 1 ? n : 1);
+}
+
+/* ---- steps ------------------------------------------------------------- */
 
 /* Keep every second one, past the warm-up by rule. */
 static void thin(tri_measure *m)
@@ -85,11 +185,10 @@ void tri_measure_add(tri_measure *m, const tri_observation *o)
 {
     m->steps += o->n;
     count(m, o);
-    if (!isnan(o->own)) {
-        m->own = o->own;
-    }
+    learn(&m->loss, m->before + m->steps, o->loss);
+    learn(&m->own, m->before + m->steps, o->own);
     if (m->n < m->warmup || m->seen % m->stride == 0) {
-        m->kept[m->n++] = (sample){o->step_s, o->tokens, o->samples, o->loss};
+        m->kept[m->n++] = (sample){o->step_s, o->tokens, o->samples};
         if (m->n == KEPT) {
             thin(m);
         }
@@ -99,7 +198,7 @@ void tri_measure_add(tri_measure *m, const tri_observation *o)
 
 void tri_measure_note_own(tri_measure *m, double own)
 {
-    m->own = own;
+    learn(&m->own, m->before + m->steps, own);
 }
 
 int64_t tri_measure_steps(const tri_measure *m)
@@ -164,21 +263,6 @@ static int warmup_of(tri_measure *m, int ended)
     return tri_warmup_length(m->x, m->n, limit, m->scratch);
 }
 
-static double late_loss(const tri_measure *m, int first)
-{
-    int n = m->n - first;
-    int last = n / 10 > 1 ? n / 10 : 1;
-    double sum = 0;
-
-    if (n <= 0) {
-        return NAN;
-    }
-    for (int i = m->n - last; i < m->n; i++) {
-        sum += m->kept[i].loss;
-    }
-    return sum / last;
-}
-
 static int is_flaky(tri_measure *m, int first)
 {
     int n = m->n - first;
@@ -211,8 +295,8 @@ void tri_measure_result(tri_measure *m, int ended, tri_measurement *out)
     out->step_s = summary(m, first, TRI_METRIC_STEP_S);
     out->tokens_per_s = summary(m, first, TRI_METRIC_TOKENS_PER_S);
     out->samples_per_s = summary(m, first, TRI_METRIC_SAMPLES_PER_S);
-    out->loss = late_loss(m, first);
-    out->own = m->own;
+    out->loss = late(&m->loss, tenth(m));
+    out->own = late(&m->own, tenth(m));
     out->flaky = is_flaky(m, first);
 }
 

@@ -44,8 +44,13 @@ void tri_news_hear(tri_news *n, const tri_metric_line *line)
     int64_t step = line->step >= 0 ? line->step : n->step + counts;
 
     n->is_bad = n->is_bad || (line->has_loss && !isfinite(line->loss));
+    if (n->is_bad) {
+        return;
+    }
     if (step > n->step) {
         push(n, step, line);
+    } else if (!isnan(line->own) && n->n > 0) {
+        line_at(n, n->n - 1)->own = line->own;
     } else if (!isnan(line->own)) {
         n->own = line->own;
     }
@@ -67,18 +72,27 @@ void tri_news_time(tri_news *n, double now_s)
     }
 }
 
-int tri_news_next(tri_news *n, int64_t after, tri_news_line *out)
+int64_t tri_news_peek(const tri_news *n)
 {
-    while (n->n > 0) {
-        *out = *line_at(n, 0);
-        n->at = (n->at + 1) % TRI_NEWS_LINES;
-        n->n--;
-        n->n_timed -= n->n_timed > 0;
-        if (out->step > after) {
-            return 1;
-        }
+    return n->n > 0 ? n->queue[n->at].step : -1;
+}
+
+int tri_news_next(tri_news *n, tri_news_line *out)
+{
+    if (n->n == 0) {
+        return 0;
     }
-    return 0;
+    *out = *line_at(n, 0);
+    n->at = (n->at + 1) % TRI_NEWS_LINES;
+    n->n--;
+    n->n_timed -= n->n_timed > 0;
+    return 1;
+}
+
+void tri_news_drop(tri_news *n)
+{
+    n->n = n->n_timed = 0;
+    n->own = NAN;
 }
 
 int tri_news_is_empty(const tri_news *n)

@@ -1,7 +1,9 @@
 /*
  * Trials that are the user's own program: each rank of the group starts one
  * process, hears its JSON lines, and shares what happened with the group.  The
- * lowest rank whose process reports steps is the one that is measured.
+ * lowest rank whose process reports steps is the one that is measured.  What is
+ * told of a run does not depend on when its lines are read: lines come before
+ * a bad end, and none after the leader's last word.
  *
  * The time between two lines with a step is the step time.  Knows nothing of
  * what the program trains.
@@ -43,6 +45,7 @@ struct tri_trial {
     tri_metrics *metrics;
     tri_news news;
     int64_t last_step; /* told to the group */
+    int reporter;      /* the rank that is measured; -1: none yet */
     double rss_s;      /* when the resident size is next read */
     uint64_t bytes, rss;
     int measured;       /* the group has seen a step */
@@ -90,6 +93,7 @@ static tri_status start(tri_trial *t)
     TRI_TRY(tri_metrics_create(own, &t->metrics));
     tri_news_init(&t->news, tri_now());
     t->last_step = 0;
+    t->reporter = -1;
     t->measured = 0;
     t->reason = TRI_REASON_NONE;
     return spawn(t);
@@ -258,52 +262,81 @@ static void judge_end(tri_trial *t, int wait_status, tri_vote *vote)
     vote->reason = (int32_t)reason;
 }
 
-/* The next line that the group has not heard of, or a metric that came
- * without a step. */
-static void put_news(tri_trial *t, tri_vote *vote)
+/* A metric of the trial's own may come after its step's line.  Where that line
+ * may be the run's last one, it is told only once a line beyond it, or the
+ * end, says that nothing more belongs to it. */
+static int is_held(const tri_trial *t, int ended)
+{
+    const tri_study *study = t->setup.study;
+    int may_be_last = t->setup.target_step >= 0
+                              ? tri_news_peek(&t->news) >= t->setup.target_step
+                              : study->resource.unit != TRI_UNIT_SECONDS;
+
+    return study->objective.metric == TRI_METRIC_OWN && t->news.n == 1 &&
+           !ended && may_be_last;
+}
+
+/* A metric that came after its step was told, or the next line. */
+static void put_news(tri_trial *t, int ended, tri_vote *vote)
 {
     tri_news_line line;
 
-    if (tri_news_next(&t->news, t->last_step, &line)) {
+    if (t->reporter >= 0 && t->reporter < t->place.rank) {
+        tri_news_drop(&t->news);
+        return;
+    }
+    vote->x[7] = t->place.rank;
+    if (!isnan(t->news.own)) {
+        vote->x[6] = t->news.own;
+        vote->has = 1;
+        t->news.own = NAN;
+    } else if (!is_held(t, ended) && tri_news_next(&t->news, &line)) {
         vote->x[0] = (double)line.step;
-        vote->x[1] = (double)(line.step - t->last_step);
+        vote->x[1] = (double)line.steps;
         vote->x[2] = line.step_s;
         vote->x[3] = line.tokens;
         vote->x[4] = line.samples;
         vote->x[5] = line.loss;
         vote->x[6] = line.own;
         vote->has = 1;
-    } else if (!isnan(t->news.own)) {
-        vote->x[0] = (double)t->last_step;
-        vote->x[6] = t->news.own;
-        vote->has = 1;
-        t->news.own = NAN;
+    }
+}
+
+/* What was bad is judged when all before it has been told. */
+static void judge(tri_trial *t, int ended, int wait_status, tri_vote *vote)
+{
+    if (vote->has || !tri_news_is_empty(&t->news)) {
+        return;
+    }
+    if (t->news.is_bad) {
+        vote->status =
+                TRI_FAIL(TRI_ENAN, "the loss is not a number after step %lld",
+                         (long long)t->news.step);
+    } else if (ended) {
+        judge_end(t, wait_status, vote);
     }
 }
 
 static void hear_child(tri_trial *t, tri_vote *vote)
 {
+    int ended;
     int wait_status = 0;
     double now;
 
-    tri_child_hear(t->child, t->news.n > 0 ? 0 : SLICE_S, on_output, t);
+    ended = tri_child_ended(t->child, &wait_status);
+    if (tri_news_is_empty(&t->news) || is_held(t, ended)) {
+        tri_child_hear(t->child, SLICE_S, on_output, t);
+        ended = tri_child_ended(t->child, &wait_status);
+    }
     now = tri_now();
     tri_news_time(&t->news, now);
     if (now >= t->rss_s) {
         t->rss = tri_child_rss(t->child);
         t->rss_s = now + RSS_S;
     }
-    if (t->news.is_bad) {
-        vote->status =
-                TRI_FAIL(TRI_ENAN, "the loss is not a number near step %lld",
-                         (long long)t->news.step);
-    }
-    if (tri_child_ended(t->child, &wait_status)) {
-        judge_end(t, wait_status, vote);
-    }
-    put_news(t, vote);
-    vote->all = tri_child_ended(t->child, &wait_status) &&
-                tri_news_is_empty(&t->news);
+    put_news(t, ended, vote);
+    judge(t, ended, wait_status, vote);
+    vote->all = ended && tri_news_is_empty(&t->news);
 }
 
 static void hear(tri_trial *t, tri_vote *vote)
@@ -363,6 +396,21 @@ static tri_status pass_failure(tri_trial *t, const tri_vote *vote)
     return TRI_FAIL((tri_status)vote->status, "%s", vote->sentence);
 }
 
+/* Whoever reports, all count alike: the lowest rank that ever did.  A lower
+ * one than so far starts the count again. */
+static void heed(tri_trial *t, tri_vote *vote)
+{
+    int from = (int)vote->x[7];
+
+    if (vote->word != TRI_WORD_ON || (t->reporter >= 0 && from > t->reporter)) {
+        vote->has = 0;
+    }
+    if (vote->has) {
+        t->reporter = from;
+        t->last_step = vote->x[1] > 0 ? (int64_t)vote->x[0] : t->last_step;
+    }
+}
+
 static void fill_step(const tri_vote *vote, const tri_trial *t, tri_step *out)
 {
     memset(out, 0, sizeof *out);
@@ -395,10 +443,7 @@ static tri_status process_step(tri_trial *t, int word, tri_step *out)
         return pass_failure(t, &vote);
     }
     t->measured = t->measured || vote.has;
-    if (vote.has) { /* whoever reports, all count alike */
-        t->last_step = (int64_t)vote.x[0] > t->last_step ? (int64_t)vote.x[0]
-                                                         : t->last_step;
-    }
+    heed(t, &vote);
     if (vote.all && !t->measured) {
         t->reason = TRI_REASON_BAD_EXIT;
         vote.rank = 0;

@@ -249,6 +249,12 @@ static tri_status go_on(tri_run *r, const decision *d)
     r->done = r->ended = 0;
     r->checkpoint[0] = 0;
     tri_run_restart_reports(r);
+    if (!r->ops->save) { /* it starts afresh */
+        r->last.step = 0;
+        if (r->leads) {
+            tri_measure_reset(r->measure, 0);
+        }
+    }
     TRI_TRY(tri_goal_set(r->w->study, &r->a->layout, r->resource, &r->goal));
     if (r->ops->retarget) {
         r->ops->retarget(r->trial, r->number, r->resource, r->goal.step);
@@ -267,6 +273,7 @@ static tri_status open_trial(tri_run *r)
     TRI_TRY(tri_goal_set(r->w->study, &a->layout, a->resource, &r->goal));
     if (r->leads) {
         TRI_TRY(tri_measure_create(r->goal.warmup, &r->measure));
+        tri_measure_reset(r->measure, a->checkpoint ? a->checkpoint_step : 0);
     }
     if (a->checkpoint) {
         checkpoint_path(r->w, a->checkpoint, path, sizeof path);

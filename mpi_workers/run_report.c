@@ -50,7 +50,7 @@ void tri_run_observe(tri_run *r, const tri_step *s)
     int64_t n = s->step - r->last.step;
 
     if (n <= 0) { /* a fresh start: steps count from 1 again */
-        tri_measure_reset(r->measure);
+        tri_measure_reset(r->measure, 0);
         n = s->step > 0 ? s->step : 1;
     }
     tri_measure_add(r->measure,

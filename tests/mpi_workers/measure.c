@@ -1,6 +1,6 @@
 /*
- * Warm-up, rates, precision and bounded memory of a run's measurement; and
- * how far a run goes.
+ * Warm-up, rates, what is learned, precision and bounded memory of a run's
+ * measurement; and how far a run goes.
  */
 #include "mpi_workers/measure.h"
 
@@ -86,19 +86,148 @@ static void early_end_counts_all_but_one(void **state)
     tri_measure_destroy(m);
 }
 
-static void nan_loss_stays_nan(void **state)
+/* ---- what is learned ---------------------------------------------------- */
+
+static tri_measurement result(tri_measure *m)
 {
-    tri_measure *m = fresh();
     tri_measurement out;
 
-    (void)state;
-    for (int i = 0; i < 10; i++) {
-        add(m, 0.5, i == 9 ? NAN : 1);
-    }
     tri_measure_result(m, 0, &out);
-    assert_true(isnan(out.loss));
+    return out;
+}
+
+/* The same losses at whatever pace: the same result. */
+static void learned_is_free_of_timing(void **state)
+{
+    tri_rng rng = tri_rng_stream(SEED, 3, TRI_RNG_TEST);
+    int64_t shortest = 1000;
+    int64_t longest = 0;
+
+    (void)state;
+    for (int round = 0; round < 200; round++) {
+        int slow = (int)tri_rng_below(&rng, 160);
+        tri_measure *m = fresh();
+        tri_measurement out;
+
+        for (int i = 1; i <= 323; i++) {
+            add(m, (i <= slow ? 5 : 1) + 0.01 * tri_rng_normal(&rng), 1000 - i);
+        }
+        out = result(m);
+        shortest = out.warmup_steps < shortest ? out.warmup_steps : shortest;
+        longest = out.warmup_steps > longest ? out.warmup_steps : longest;
+        assert_true(out.loss == 1000 - (323 + 292) / 2.0); /* the last 32 */
+        tri_measure_destroy(m);
+    }
+    assert_int_equal(shortest, 3);
+    assert_in_range(longest, 100, 160); /* the case is not an empty one */
+}
+
+/* Rounded up, and of one step at least; the resource is without warm-up. */
+static void the_last_tenth_rounds_up(void **state)
+{
+    static const int steps[] = {1, 3, 4, 13, 14, 23, 24};
+    static const double window[] = {1, 1, 1, 1, 2, 2, 3};
+
+    (void)state;
+    for (int k = 0; k < 7; k++) {
+        tri_measure *m = fresh();
+
+        for (int i = 1; i <= steps[k]; i++) {
+            add(m, 0.5, i);
+        }
+        assert_true(result(m).loss == steps[k] - (window[k] - 1) / 2);
+        tri_measure_destroy(m);
+    }
+}
+
+static void add_own(tri_measure *m, int64_t n, double own)
+{
+    tri_measure_add(m, &(tri_observation){
+                               .n = n, .step_s = 1, .loss = NAN, .own = own});
+}
+
+/* Reported every 50 steps, or after the last, or never. */
+static void rare_values(void **state)
+{
+    tri_measure *m = fresh();
+
+    (void)state;
+    assert_true(isnan(result(m).own));
+    for (int i = 1; i <= 323; i++) {
+        add_own(m, 1, i % 50 == 0 ? i : NAN);
+    }
+    assert_true(result(m).own == 300); /* of 292 to 323 */
+    assert_true(isnan(result(m).loss));
+    for (int i = 324; i <= 345; i++) {
+        add_own(m, 1, NAN);
+    }
+    assert_true(result(m).own == 300); /* none of 311 to 345: the last */
+    tri_measure_note_own(m, 7);
+    assert_true(result(m).own == 7);
+    tri_measure_note_own(m, 9); /* said again of the same step */
+    assert_true(result(m).own == 9);
+    add_own(m, 5, 11); /* a line for five steps: 315 to 350 */
+    assert_true(result(m).own == 10);
     tri_measure_destroy(m);
 }
+
+/* What a checkpoint brings counts as done. */
+static void after_a_checkpoint(void **state)
+{
+    tri_measure *m = fresh();
+
+    (void)state;
+    tri_measure_reset(m, 83);
+    for (int i = 84; i <= 323; i++) {
+        add(m, 1, i);
+    }
+    assert_true(result(m).loss == (323 + 292) / 2.0);
+    tri_measure_reset(m, 303);
+    for (int i = 304; i <= 323; i++) {
+        add(m, 1, i);
+    }
+    assert_true(result(m).loss == (323 + 304) / 2.0); /* the rest of it */
+    tri_measure_reset(m, 0);
+    assert_true(isnan(result(m).loss));
+    tri_measure_destroy(m);
+}
+
+/* Bounded memory: the tenth begins at most a hundredth of it late. */
+static void long_runs_keep_their_tenth(void **state)
+{
+    tri_measure *m = fresh();
+
+    (void)state;
+    for (int i = 1; i <= 100003; i++) {
+        add(m, 1, i);
+        if (i == 2003) {
+            assert_true(result(m).loss == (1804 + 2003) / 2.0); /* exact */
+        }
+    }
+    assert_true(result(m).loss >= (90004 + 100003) / 2.0);
+    assert_true(result(m).loss <= (90104 + 100003) / 2.0);
+    tri_measure_destroy(m);
+}
+
+/* A slow beginning is no outlier; slow steps among the others are. */
+static void flaky_after_the_warmup(void **state)
+{
+    (void)state;
+    for (int flaky = 0; flaky < 2; flaky++) {
+        tri_measure *m = fresh();
+
+        for (int i = 1; i <= 100; i++) {
+            int slow = i <= 30 || (flaky && i % 5 == 0);
+
+            add(m, slow ? 9 : 1 + 0.001 * (i % 3), 1);
+        }
+        assert_int_equal(result(m).warmup_steps, 30);
+        assert_int_equal(result(m).flaky, flaky);
+        tri_measure_destroy(m);
+    }
+}
+
+/* ---- long runs ---------------------------------------------------------- */
 
 /* Long runs are thinned: the median and the exact sums stay right. */
 static void long_runs_are_thinned(void **state)
@@ -139,7 +268,7 @@ static void precision_ends_a_run(void **state)
     }
     /* half a 95 % interval of a median is about 2.5 sigma / sqrt(n): n = 156 */
     assert_in_range(at, 60, 600);
-    tri_measure_reset(m);
+    tri_measure_reset(m, 0);
     for (int i = 0; i < 7; i++) {
         add(m, 1, 1);
         assert_false(
@@ -213,7 +342,12 @@ int main(void)
             cmocka_unit_test(warmup_does_not_count),
             cmocka_unit_test(no_interval_below_five),
             cmocka_unit_test(early_end_counts_all_but_one),
-            cmocka_unit_test(nan_loss_stays_nan),
+            cmocka_unit_test(learned_is_free_of_timing),
+            cmocka_unit_test(the_last_tenth_rounds_up),
+            cmocka_unit_test(rare_values),
+            cmocka_unit_test(after_a_checkpoint),
+            cmocka_unit_test(long_runs_keep_their_tenth),
+            cmocka_unit_test(flaky_after_the_warmup),
             cmocka_unit_test(long_runs_are_thinned),
             cmocka_unit_test(precision_ends_a_run),
             cmocka_unit_test(goals_round_up),

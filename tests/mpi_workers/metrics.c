@@ -189,18 +189,73 @@ static void lines_in_one_breath_share_the_time(void **state)
     hear(&n, 4, 3); /* two steps */
     hear(&n, 4, 9); /* said again: no new step */
     tri_news_time(&n, 109);
-    assert_true(tri_news_next(&n, 0, &line));
+    assert_int_equal(tri_news_peek(&n), 1);
+    assert_true(tri_news_next(&n, &line));
     assert_true(line.step == 1 && line.steps == 1 && line.step_s == 3);
-    assert_true(tri_news_next(&n, 1, &line));
+    assert_true(tri_news_next(&n, &line));
     assert_true(line.step == 2 && line.step_s == 2 && line.loss == 4);
-    assert_true(tri_news_next(&n, 2, &line));
+    assert_true(tri_news_next(&n, &line));
     assert_true(line.step == 4 && line.steps == 2 && line.step_s == 2);
-    assert_false(tri_news_next(&n, 4, &line));
+    assert_int_equal(tri_news_peek(&n), -1);
+    assert_false(tri_news_next(&n, &line));
     assert_true(tri_news_is_empty(&n));
     hear(&n, 5, 1);
     hear(&n, 6, 1);
-    assert_true(tri_news_next(&n, 5, &line)); /* 5 is known already */
-    assert_int_equal(line.step, 6);
+    tri_news_drop(&n);
+    assert_true(tri_news_is_empty(&n));
+    hear(&n, 7, 1);
+    assert_true(tri_news_next(&n, &line));
+    assert_true(line.step == 7 && line.steps == 1);
+}
+
+static void hear_own(tri_news *n, double own)
+{
+    tri_metric_line line = {.step = -1,
+                            .tokens = NAN,
+                            .samples = NAN,
+                            .loss = NAN,
+                            .own = own,
+                            .bytes = NAN};
+
+    tri_news_hear(n, &line);
+}
+
+/* A metric belongs to the step before it, told already or not. */
+static void own_is_of_the_step_before(void **state)
+{
+    static tri_news n;
+    tri_news_line line;
+
+    (void)state;
+    tri_news_init(&n, 0);
+    hear(&n, 1, 5);
+    hear_own(&n, 0.1);
+    hear(&n, 2, 5);
+    assert_true(isnan(n.own));
+    assert_true(tri_news_next(&n, &line) && line.own == 0.1);
+    assert_true(tri_news_next(&n, &line) && isnan(line.own));
+    hear_own(&n, 0.2);
+    hear(&n, 3, 5);
+    assert_true(n.own == 0.2);
+    assert_false(tri_news_is_empty(&n));
+    assert_true(tri_news_next(&n, &line) && isnan(line.own));
+}
+
+/* What came before a bad loss can still be told; nothing after it is heard. */
+static void nothing_after_a_bad_loss(void **state)
+{
+    static tri_news n;
+    tri_news_line line;
+
+    (void)state;
+    tri_news_init(&n, 0);
+    hear(&n, 1, 5);
+    hear(&n, 2, NAN);
+    hear(&n, 3, 5);
+    hear_own(&n, 1);
+    assert_true(n.is_bad);
+    assert_true(tri_news_next(&n, &line) && line.step == 1 && isnan(line.own));
+    assert_true(tri_news_is_empty(&n));
 }
 
 static void a_flood_is_merged(void **state)
@@ -216,7 +271,7 @@ static void a_flood_is_merged(void **state)
         hear(&n, step, 1.0 / (double)step);
     }
     tri_news_time(&n, 5 * TRI_NEWS_LINES);
-    while (tri_news_next(&n, 0, &line)) {
+    while (tri_news_next(&n, &line)) {
         assert_true(line.step_s == 1);
         steps += line.steps;
         lines++;
@@ -239,6 +294,8 @@ int main(void)
             cmocka_unit_test(huge_lines_are_dropped),
             cmocka_unit_test(binary_noise_does_no_harm),
             cmocka_unit_test(lines_in_one_breath_share_the_time),
+            cmocka_unit_test(own_is_of_the_step_before),
+            cmocka_unit_test(nothing_after_a_bad_loss),
             cmocka_unit_test(a_flood_is_merged),
     };
 
