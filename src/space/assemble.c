@@ -35,18 +35,18 @@ static tri_status alloc_arrays(tri_space *s, const tri_space_builder *b)
 {
     size_t n = b->n_params + b->n_constants + 1;
 
-    s->params = tri_arena_alloc(&s->arena, n * sizeof *s->params);
-    s->n_values = tri_arena_alloc(&s->arena, n * sizeof *s->n_values);
-    s->vars = tri_arena_alloc(&s->arena, n * sizeof *s->vars);
-    s->fixed = tri_arena_alloc(&s->arena, n * sizeof *s->fixed);
-    s->whens = tri_arena_alloc(&s->arena, n * sizeof *s->whens);
-    s->when_lines = tri_arena_alloc(&s->arena, n * sizeof *s->when_lines);
-    s->when_order = tri_arena_alloc(&s->arena, n * sizeof *s->when_order);
-    s->comp_of = tri_arena_alloc(&s->arena, n * sizeof *s->comp_of);
-    s->comps = tri_arena_alloc(&s->arena, n * sizeof *s->comps);
-    s->rules = tri_arena_alloc(&s->arena, (b->n_rules + 1) * sizeof *s->rules);
-    s->features = tri_arena_alloc(&s->arena,
-                                  (b->n_features + 1) * sizeof *s->features);
+    s->params = tri_pile_alloc(&s->pile, n * sizeof *s->params);
+    s->n_values = tri_pile_alloc(&s->pile, n * sizeof *s->n_values);
+    s->vars = tri_pile_alloc(&s->pile, n * sizeof *s->vars);
+    s->fixed = tri_pile_alloc(&s->pile, n * sizeof *s->fixed);
+    s->whens = tri_pile_alloc(&s->pile, n * sizeof *s->whens);
+    s->when_lines = tri_pile_alloc(&s->pile, n * sizeof *s->when_lines);
+    s->when_order = tri_pile_alloc(&s->pile, n * sizeof *s->when_order);
+    s->comp_of = tri_pile_alloc(&s->pile, n * sizeof *s->comp_of);
+    s->comps = tri_pile_alloc(&s->pile, n * sizeof *s->comps);
+    s->rules = tri_pile_alloc(&s->pile, (b->n_rules + 1) * sizeof *s->rules);
+    s->features =
+            tri_pile_alloc(&s->pile, (b->n_features + 1) * sizeof *s->features);
     return s->params && s->n_values && s->vars && s->fixed && s->whens &&
                            s->when_lines && s->when_order && s->comp_of &&
                            s->comps && s->rules && s->features
@@ -160,7 +160,7 @@ static tri_status order_when(tri_space *s, const tri_space_builder *b, int i,
 
 static tri_status order_whens(tri_space *s, const tri_space_builder *b)
 {
-    unsigned char *state = tri_arena_alloc(&s->arena, b->n_params + 1);
+    unsigned char *state = tri_pile_alloc(&s->pile, b->n_params + 1);
     int i, n = 0;
 
     if (!state) {
@@ -196,8 +196,8 @@ static tri_status parse_rules(tri_space *s, const tri_space_builder *b)
         s->rules[s->n_rules++] = r;
         n_nodes += (size_t)r.expr->n_nodes;
     }
-    s->goals = tri_arena_alloc(&s->arena, n_nodes * sizeof *s->goals);
-    s->goal_comp = tri_arena_alloc(&s->arena, n_nodes * sizeof *s->goal_comp);
+    s->goals = tri_pile_alloc(&s->pile, n_nodes * sizeof *s->goals);
+    s->goal_comp = tri_pile_alloc(&s->pile, n_nodes * sizeof *s->goal_comp);
     if (!s->goals || !s->goal_comp) {
         return no_memory();
     }
@@ -254,7 +254,7 @@ static tri_status build(tri_space *s, tri_space_builder *b)
     TRI_TRY(alloc_arrays(s, b));
     declare_params(s, b);
     declare_constants(s, b);
-    s->words = tri_arena_alloc(&s->arena, (b->n_words + 1) * sizeof *s->words);
+    s->words = tri_pile_alloc(&s->pile, (b->n_words + 1) * sizeof *s->words);
     if (!s->words) {
         return no_memory();
     }
@@ -271,14 +271,14 @@ static tri_status build(tri_space *s, tri_space_builder *b)
 tri_status tri_space_create(tri_space_builder *b, tri_space **out)
 {
     tri_space *s = calloc(1, sizeof *s);
-    tri_arena none = {NULL, 0};
+    tri_pile none = {NULL, 0};
     tri_status st;
 
     if (!s) {
         return no_memory();
     }
-    s->arena = b->arena; /* names, words and domains move over */
-    b->arena = none;
+    s->pile = b->pile; /* names, words and domains move over */
+    b->pile = none;
     st = build(s, b);
     if (st != TRI_OK) {
         tri_space_destroy(s);
@@ -308,6 +308,6 @@ void tri_space_destroy(tri_space *s)
         tri_expr_destroy(s->features[i].expr);
     }
     tri_expr_destroy(s->ranks);
-    tri_arena_fini(&s->arena);
+    tri_pile_fini(&s->pile);
     free(s);
 }

@@ -34,7 +34,7 @@ void tri_space_builder_destroy(tri_space_builder *b)
         free((void *)b->words);
         free(b->word_slots);
         free(b->rows);
-        tri_arena_fini(&b->arena);
+        tri_pile_fini(&b->pile);
         free(b);
     }
 }
@@ -105,7 +105,7 @@ static const char *intern(tri_space_builder *b, const char *word)
     if (b->word_slots[at] >= 0) {
         return b->words[b->word_slots[at]];
     }
-    word = tri_arena_text(&b->arena, word, strlen(word));
+    word = tri_pile_text(&b->pile, word, strlen(word));
     if (word) {
         b->word_slots[at] = (int)b->n_words;
         b->words[b->n_words++] = word;
@@ -221,7 +221,7 @@ static tri_status copy_values(tri_space_builder *b, const tri_domain *from,
                               tri_domain *to)
 {
     size_t n = (size_t)from->n_values;
-    tri_value *copy = tri_arena_alloc(&b->arena, n * sizeof *copy);
+    tri_value *copy = tri_pile_alloc(&b->pile, n * sizeof *copy);
     size_t i;
 
     if (!copy) {
@@ -246,7 +246,7 @@ static tri_status list_ints(tri_space_builder *b, tri_domain *d)
     if (n > TRI_SPACE_LISTED) {
         return TRI_OK;
     }
-    list = tri_arena_alloc(&b->arena, (size_t)n * sizeof *list);
+    list = tri_pile_alloc(&b->pile, (size_t)n * sizeof *list);
     if (!list) {
         return no_memory();
     }
@@ -287,8 +287,8 @@ static tri_status add_param(tri_space_builder *b, const char *name,
     if (domain->kind == TRI_DOMAIN_INT) {
         TRI_TRY(list_ints(b, &p.param.domain));
     }
-    p.param.name = tri_arena_text(&b->arena, name, strlen(name));
-    p.when = when ? tri_arena_text(&b->arena, when, strlen(when)) : NULL;
+    p.param.name = tri_pile_text(&b->pile, name, strlen(name));
+    p.when = when ? tri_pile_text(&b->pile, when, strlen(when)) : NULL;
     grown = tri_grow(b->params, b->n_params, &b->cap_params, sizeof p);
     if (!grown || !p.param.name || (when && !p.when)) {
         return no_memory();
@@ -313,8 +313,7 @@ tri_status tri_space_add_param(tri_space_builder *b, const char *name,
 tri_status tri_space_add_constant(tri_space_builder *b, const char *name,
                                   tri_value value)
 {
-    tri_built_constant c = {tri_arena_text(&b->arena, name, strlen(name)),
-                            value};
+    tri_built_constant c = {tri_pile_text(&b->pile, name, strlen(name)), value};
     tri_built_constant *grown =
             tri_grow(b->constants, b->n_constants, &b->cap_constants, sizeof c);
 
@@ -338,8 +337,8 @@ static tri_status make_item(tri_space_builder *b, const char *name,
 {
     tri_built_item it = {NULL, NULL, 0, line, column};
 
-    it.text = tri_arena_text(&b->arena, text, strlen(text));
-    it.name = name ? tri_arena_text(&b->arena, name, strlen(name)) : it.text;
+    it.text = tri_pile_text(&b->pile, text, strlen(text));
+    it.name = name ? tri_pile_text(&b->pile, name, strlen(name)) : it.text;
     if (!it.text || !it.name) {
         return no_memory();
     }

@@ -26,7 +26,7 @@ typedef struct tri_built_constant {
 } tri_built_constant;
 
 struct tri_space_builder {
-    tri_arena arena;
+    tri_pile pile;
     tri_built_param *params;
     size_t n_params, cap_params;
     tri_built_constant *constants;

@@ -4,7 +4,7 @@
  */
 #include "src/space/diagram.h"
 
-#include "src/space/arena.h"
+#include "src/space/pile.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -401,7 +401,7 @@ void tri_expr_destroy(tri_expr *expr)
 {
     if (expr) {
         free(expr->nodes);
-        tri_arena_fini(&expr->arena);
+        tri_pile_fini(&expr->pile);
         free(expr);
     }
 }

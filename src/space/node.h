@@ -6,7 +6,7 @@
 #ifndef TRI_SPACE_NODE_H
 #define TRI_SPACE_NODE_H
 
-#include "src/space/arena.h"
+#include "src/space/pile.h"
 #include "trireme/expr.h"
 
 typedef enum tri_op {
@@ -57,7 +57,7 @@ typedef struct tri_node {
 } tri_node;
 
 struct tri_expr {
-    tri_arena arena; /* words and text */
+    tri_pile pile; /* words and text */
     char *text;
     tri_node *nodes;
     int n_nodes;

@@ -120,7 +120,7 @@ static tri_status add_word(parser *p, const tri_token *t, int *out)
 {
     tri_value v = {TRI_WORD, {0}};
 
-    v.u.word = tri_arena_text(&p->expr->arena, t->at, t->n);
+    v.u.word = tri_pile_text(&p->expr->pile, t->at, t->n);
     if (!v.u.word) {
         return TRI_FAIL(TRI_ENOMEM, "no memory for an expression");
     }
@@ -522,8 +522,8 @@ static tri_status new_expr(const char *text, int n_vars, tri_expr **out)
     }
     e->n_vars = n_vars;
     e->wanted = ~0u; /* until it is checked */
-    e->text = tri_arena_text(&e->arena, text, strlen(text));
-    e->used = tri_arena_alloc(&e->arena, (size_t)n_vars + 1);
+    e->text = tri_pile_text(&e->pile, text, strlen(text));
+    e->used = tri_pile_alloc(&e->pile, (size_t)n_vars + 1);
     if (!e->text || !e->used) {
         tri_expr_destroy(e);
         return TRI_FAIL(TRI_ENOMEM, "no memory for an expression");

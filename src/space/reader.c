@@ -324,7 +324,7 @@ tri_status tri_reader_texts(tri_reader *r, const tri_yaml *at, const char *key,
     if (!at) {
         return TRI_OK;
     }
-    list = tri_arena_alloc(r->arena, ((size_t)at->n + 2) * sizeof *list);
+    list = tri_pile_alloc(r->pile, ((size_t)at->n + 2) * sizeof *list);
     if (!list) {
         return TRI_FAIL(TRI_ENOMEM, "no memory for the study");
     }
@@ -358,7 +358,7 @@ tri_status tri_reader_pairs(tri_reader *r, const tri_yaml *at, const char *key,
     if (at->kind != TRI_YAML_MAP) {
         return tri_reader_wrong(at, key, "a map of names and values");
     }
-    list = tri_arena_alloc(r->arena, ((size_t)at->n + 1) * sizeof *list);
+    list = tri_pile_alloc(r->pile, ((size_t)at->n + 1) * sizeof *list);
     if (!list) {
         return TRI_FAIL(TRI_ENOMEM, "no memory for the study");
     }
@@ -440,7 +440,7 @@ tri_status tri_reader_note(tri_reader *r, int unbuilt, const char *fmt, ...)
     va_start(args, fmt);
     vsnprintf(buf, sizeof buf, fmt, args);
     va_end(args);
-    text = tri_arena_text(r->arena, buf, strlen(buf));
+    text = tri_pile_text(r->pile, buf, strlen(buf));
     if (!text) {
         return TRI_FAIL(TRI_ENOMEM, "no memory for the study");
     }

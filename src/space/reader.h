@@ -10,7 +10,7 @@
 #include "trireme/study.h"
 
 typedef struct tri_reader {
-    tri_arena *arena;
+    tri_pile *pile;
     tri_study *study;
     const tri_yaml *root;
     tri_read_fn read;

@@ -44,7 +44,7 @@ typedef struct tri_component {
 } tri_component;
 
 struct tri_space {
-    tri_arena arena;
+    tri_pile pile;
     int n_params, n_vars; /* variables: parameters, then constants */
     tri_param *params;
     int64_t *n_values; /* by parameter; -1: float */

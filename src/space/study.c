@@ -147,8 +147,8 @@ static tri_status read_configs(tri_reader *r)
     if (start && start->kind != TRI_YAML_LIST) {
         return tri_reader_wrong(start, "start", "a list of configurations");
     }
-    all = tri_arena_alloc(r->arena, sizeof *all * (size_t)(n + 1) *
-                                            (size_t)(start ? start->n + 1 : 1));
+    all = tri_pile_alloc(r->pile, sizeof *all * (size_t)(n + 1) *
+                                          (size_t)(start ? start->n + 1 : 1));
     if (!all) {
         return TRI_FAIL(TRI_ENOMEM, "no memory for the study");
     }
@@ -230,9 +230,9 @@ static tri_status new_study(const char *text, size_t bytes, const char *path,
         return TRI_FAIL(TRI_ENOMEM, "no memory for the study");
     }
     s->priv = p;
-    s->text = tri_arena_text(&p->arena, text, bytes);
-    s->path = tri_arena_text(&p->arena, path ? path : "",
-                             path ? strlen(path) : 0);
+    s->text = tri_pile_text(&p->pile, text, bytes);
+    s->path =
+            tri_pile_text(&p->pile, path ? path : "", path ? strlen(path) : 0);
     if (!s->text || !s->path) {
         tri_study_destroy(s);
         return TRI_FAIL(TRI_ENOMEM, "no memory for the study");
@@ -248,8 +248,8 @@ tri_status tri_study_parse(const char *text, size_t bytes, const char *path,
     tri_status st;
 
     TRI_TRY(new_study(text, bytes, path, &r.study));
-    r.arena = &r.study->priv->arena;
-    st = tri_yaml_read(text, bytes, r.arena, &r.study->priv->root);
+    r.pile = &r.study->priv->pile;
+    st = tri_yaml_read(text, bytes, r.pile, &r.study->priv->root);
     if (st == TRI_OK) {
         r.root = r.study->priv->root;
         st = read_all(&r);
@@ -278,7 +278,7 @@ void tri_study_destroy(tri_study *s)
     tri_space_destroy(s->space);
     free((void *)s->notes);
     free((void *)s->unbuilt);
-    tri_arena_fini(&p->arena);
+    tri_pile_fini(&p->pile);
     free(p);
     free(s);
 }

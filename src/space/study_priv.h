@@ -15,7 +15,7 @@ typedef struct tri_condition { /* of subject_to */
 } tri_condition;
 
 struct tri_study_private {
-    tri_arena arena;
+    tri_pile pile;
     const tri_yaml *root;
     tri_condition *conditions; /* n_subject_to */
     tri_var *vars; /* of conditions: metrics, then the space's variables */

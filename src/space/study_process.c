@@ -67,8 +67,8 @@ static tri_status read_list(tri_reader *r, const tri_yaml *at,
                             tri_process_spec *p)
 {
     size_t n = (size_t)count_arguments(at) + 1;
-    const char **argv = tri_arena_alloc(r->arena, n * sizeof *argv);
-    int *groups = tri_arena_alloc(r->arena, n * sizeof *groups);
+    const char **argv = tri_pile_alloc(r->pile, n * sizeof *argv);
+    int *groups = tri_pile_alloc(r->pile, n * sizeof *groups);
 
     if (!argv || !groups) {
         return TRI_FAIL(TRI_ENOMEM, "no memory for the study");

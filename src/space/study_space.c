@@ -120,7 +120,7 @@ static tri_status read_choice(tri_reader *r, const tri_yaml *list,
     if (list->kind != TRI_YAML_LIST || list->n == 0) {
         return tri_reader_wrong(list, key, "a list of values");
     }
-    values = tri_arena_alloc(r->arena, (size_t)list->n * sizeof *values);
+    values = tri_pile_alloc(r->pile, (size_t)list->n * sizeof *values);
     if (!values) {
         return TRI_FAIL(TRI_ENOMEM, "no memory for the study");
     }
@@ -138,7 +138,7 @@ static tri_status read_choice(tri_reader *r, const tri_yaml *list,
 static tri_status read_constant(tri_reader *r, const tri_yaml *e,
                                 const char *key, tri_domain *d)
 {
-    tri_value *v = tri_arena_alloc(r->arena, sizeof *v);
+    tri_value *v = tri_pile_alloc(r->pile, sizeof *v);
 
     if (!v) {
         return TRI_FAIL(TRI_ENOMEM, "no memory for the study");

@@ -222,7 +222,7 @@ static tri_value cell_value(tri_reader *r, const char *text)
     tri_value v = tri_reader_value(&cell);
 
     if (v.type == TRI_WORD) {
-        v.u.word = tri_arena_text(r->arena, text, strlen(text));
+        v.u.word = tri_pile_text(r->pile, text, strlen(text));
     } else if (v.type == TRI_REAL && v.u.d == floor(v.u.d) &&
                fabs(v.u.d) < 9e15) {
         v = tri_value_of_int((int64_t)v.u.d); /* 8.0 is the integer 8 */
@@ -348,11 +348,11 @@ static tri_status alloc_rows(tri_reader *r, const csv *t, const column_map *m)
 
     p->n_points = m->n_points;
     p->columns = r->study->model.u.table.parameters;
-    p->rows = tri_arena_alloc(r->arena, n * n_params * sizeof *p->rows);
+    p->rows = tri_pile_alloc(r->pile, n * n_params * sizeof *p->rows);
     p->row_objective =
-            tri_arena_alloc(r->arena, n * (size_t)m->n_points * sizeof(double));
-    p->row_failed = tri_arena_alloc(r->arena, n);
-    p->cells = tri_arena_alloc(r->arena, n * n_params * sizeof *p->cells);
+            tri_pile_alloc(r->pile, n * (size_t)m->n_points * sizeof(double));
+    p->row_failed = tri_pile_alloc(r->pile, n);
+    p->cells = tri_pile_alloc(r->pile, n * n_params * sizeof *p->cells);
     return p->rows && p->row_objective && p->row_failed && p->cells
                    ? TRI_OK
                    : no_memory();
@@ -403,8 +403,8 @@ done:
 static tri_status keep_file(struct tri_study_private *p, const char *path,
                             const char *text, size_t bytes)
 {
-    p->file_path = tri_arena_text(&p->arena, path, strlen(path));
-    p->file_text = tri_arena_text(&p->arena, text, bytes);
+    p->file_path = tri_pile_text(&p->pile, path, strlen(path));
+    p->file_text = tri_pile_text(&p->pile, text, bytes);
     p->file_bytes = bytes;
     return p->file_path && p->file_text ? TRI_OK : no_memory();
 }
@@ -500,9 +500,9 @@ tri_status tri_study_finish_table(tri_reader *r)
     if (r->study->model.kind != TRI_MODEL_TABLE) {
         return TRI_OK;
     }
-    t = tri_arena_alloc(r->arena, sizeof *t);
-    objective = tri_arena_alloc(r->arena, n * points * sizeof *objective);
-    failed = tri_arena_alloc(r->arena, n);
+    t = tri_pile_alloc(r->pile, sizeof *t);
+    objective = tri_pile_alloc(r->pile, n * points * sizeof *objective);
+    failed = tri_pile_alloc(r->pile, n);
     if (!t || !objective || !failed) {
         return no_memory();
     }

@@ -51,8 +51,8 @@ static tri_status declare(tri_reader *r)
     struct tri_study_private *p = r->study->priv;
     int n = tri_space_n_params(r->study->space), i;
 
-    p->vars = tri_arena_alloc(r->arena,
-                              ((size_t)n + N_METRICS + 1) * sizeof *p->vars);
+    p->vars = tri_pile_alloc(r->pile,
+                             ((size_t)n + N_METRICS + 1) * sizeof *p->vars);
     if (!p->vars) {
         return TRI_FAIL(TRI_ENOMEM, "no memory for the study");
     }
@@ -93,7 +93,7 @@ static tri_status list_words(tri_reader *r, const char ***out, int *n)
     for (i = 0; i < tri_space_n_params(s); i++) {
         count += (size_t)tri_space_param(s, i)->domain.n_values;
     }
-    words = tri_arena_alloc(r->arena, count * sizeof *words);
+    words = tri_pile_alloc(r->pile, count * sizeof *words);
     if (!words) {
         return TRI_FAIL(TRI_ENOMEM, "no memory for the study");
     }
@@ -154,8 +154,8 @@ tri_status tri_study_read_conditions(tri_reader *r)
     }
     TRI_TRY(declare(r));
     TRI_TRY(list_words(r, &words, &n_words));
-    p->conditions = tri_arena_alloc(r->arena, ((size_t)list->n + 2) *
-                                                      sizeof *p->conditions);
+    p->conditions = tri_pile_alloc(r->pile, ((size_t)list->n + 2) *
+                                                    sizeof *p->conditions);
     if (!p->conditions) {
         return TRI_FAIL(TRI_ENOMEM, "no memory for the study");
     }
@@ -414,11 +414,11 @@ static tri_status set_value(const tri_study *study, const char *name,
 }
 
 static tri_status set_values(const tri_study *study, const char *text,
-                             tri_value *values, tri_arena *arena)
+                             tri_value *values, tri_pile *pile)
 {
     while (*(text += strspn(text, " ,\t\n"))) {
         size_t n = strcspn(text, " ,\t\n");
-        char *one = tri_arena_text(arena, text, n), *value;
+        char *one = tri_pile_text(pile, text, n), *value;
         if (!one) {
             return TRI_FAIL(TRI_ENOMEM, "no memory for a layout");
         }
@@ -438,7 +438,7 @@ tri_status tri_study_layout_parse(const tri_study *study, const char *text,
                                   tri_layout *out)
 {
     tri_value values[32];
-    tri_arena arena = {NULL, 0};
+    tri_pile pile = {NULL, 0};
     tri_layout l;
     tri_status st;
     int i, at;
@@ -451,7 +451,7 @@ tri_status tri_study_layout_parse(const tri_study *study, const char *text,
             values[i] = d->kind == TRI_DOMAIN_CONST ? d->values[0] : values[i];
         }
     }
-    TRI_TRY_GOTO(st, set_values(study, text, values, &arena), done);
+    TRI_TRY_GOTO(st, set_values(study, text, values, &pile), done);
     TRI_TRY_GOTO(st, to_layout(values, &l), done);
     for (i = 0; i < tri_n_engine_params; i++) {
         if (strcmp(tri_engine_params[i].name, "global_batch") == 0) {
@@ -461,7 +461,7 @@ tri_status tri_study_layout_parse(const tri_study *study, const char *text,
     TRI_TRY_GOTO(st, judge(study, values), done);
     *out = l;
 done:
-    tri_arena_fini(&arena);
+    tri_pile_fini(&pile);
     return st;
 }
 
@@ -486,7 +486,7 @@ static int same_but_range(const tri_yaml *a, const tri_yaml *b)
 static const char *dotted(const tri_study *now, const char *top,
                           const char *key)
 {
-    return tri_arena_printf(&now->priv->arena, "%s.%s", top, key);
+    return tri_pile_printf(&now->priv->pile, "%s.%s", top, key);
 }
 
 /* The first key below `top` that differs; `ranges` allows ranges to. */

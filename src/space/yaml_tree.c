@@ -14,7 +14,7 @@
 
 typedef struct loader {
     yaml_parser_t parser;
-    tri_arena *arena;
+    tri_pile *pile;
     int n_nodes;
 } loader;
 
@@ -104,7 +104,7 @@ static tri_status new_node(loader *l, const yaml_event_t *e, tri_yaml **out)
                               MAX_NODES),
                      &e->start_mark);
     }
-    n = tri_arena_alloc(l->arena, sizeof *n);
+    n = tri_pile_alloc(l->pile, sizeof *n);
     if (!n) {
         return no_memory();
     }
@@ -120,8 +120,7 @@ static tri_status load_scalar(loader *l, const yaml_event_t *e, tri_yaml *n)
 
     n->kind = TRI_YAML_SCALAR;
     n->plain = e->data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
-    n->text =
-            tri_arena_text(l->arena, (const char *)e->data.scalar.value, bytes);
+    n->text = tri_pile_text(l->pile, (const char *)e->data.scalar.value, bytes);
     if (!n->text) {
         return no_memory();
     }
@@ -289,10 +288,10 @@ static void place_byte(const char *text, size_t at)
     tri_error_place(NULL, line, column);
 }
 
-tri_status tri_yaml_read(const char *text, size_t bytes, tri_arena *arena,
+tri_status tri_yaml_read(const char *text, size_t bytes, tri_pile *pile,
                          const tri_yaml **out)
 {
-    loader l = {.arena = arena, .n_nodes = 0};
+    loader l = {.pile = pile, .n_nodes = 0};
     tri_yaml *root = NULL;
     tri_status st;
 

@@ -7,7 +7,7 @@
 #ifndef TRI_SPACE_YAML_TREE_H
 #define TRI_SPACE_YAML_TREE_H
 
-#include "src/space/arena.h"
+#include "src/space/pile.h"
 
 typedef enum tri_yaml_kind {
     TRI_YAML_SCALAR,
@@ -27,9 +27,9 @@ struct tri_yaml {
     int line, column;             /* from 1 */
 };
 
-/* Read text[0..bytes).  [out] `out`: lives in `arena`.  TRI_EPARSE with the
+/* Read text[0..bytes).  [out] `out`: lives in `pile`.  TRI_EPARSE with the
  * place; TRI_ERANGE beyond the bounds. */
-tri_status tri_yaml_read(const char *text, size_t bytes, tri_arena *arena,
+tri_status tri_yaml_read(const char *text, size_t bytes, tri_pile *pile,
                          const tri_yaml **out);
 /* The entry of a map, NULL if there is none or it is no map. */
 const tri_yaml *tri_yaml_get(const tri_yaml *map, const char *key);

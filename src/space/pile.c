@@ -2,7 +2,7 @@
  * Blocks of at least 16 KiB; what is larger than a quarter of that gets a
  * block of its own behind the head.
  */
-#include "src/space/arena.h"
+#include "src/space/pile.h"
 
 #include <stdarg.h>
 #include <stdint.h>
@@ -12,15 +12,15 @@
 
 #define BLOCK_BYTES 16384
 
-struct tri_arena_block {
-    tri_arena_block *next;
+struct tri_pile_block {
+    tri_pile_block *next;
     size_t bytes;
     _Alignas(16) unsigned char data[];
 };
 
-static tri_arena_block *new_block(size_t bytes)
+static tri_pile_block *new_block(size_t bytes)
 {
-    tri_arena_block *b = calloc(1, sizeof *b + bytes);
+    tri_pile_block *b = calloc(1, sizeof *b + bytes);
 
     if (b) {
         b->bytes = bytes;
@@ -28,24 +28,24 @@ static tri_arena_block *new_block(size_t bytes)
     return b;
 }
 
-static void *alloc_apart(tri_arena *arena, size_t bytes)
+static void *alloc_apart(tri_pile *pile, size_t bytes)
 {
-    tri_arena_block *b = new_block(bytes);
+    tri_pile_block *b = new_block(bytes);
 
     if (!b) {
         return NULL;
     }
-    if (arena->head) {
-        b->next = arena->head->next;
-        arena->head->next = b;
+    if (pile->head) {
+        b->next = pile->head->next;
+        pile->head->next = b;
     } else {
-        arena->head = b;
-        arena->used = bytes;
+        pile->head = b;
+        pile->used = bytes;
     }
     return b->data;
 }
 
-void *tri_arena_alloc(tri_arena *arena, size_t bytes)
+void *tri_pile_alloc(tri_pile *pile, size_t bytes)
 {
     void *at;
 
@@ -54,25 +54,25 @@ void *tri_arena_alloc(tri_arena *arena, size_t bytes)
     }
     bytes = (bytes + 15) / 16 * 16;
     if (bytes > BLOCK_BYTES / 4) {
-        return alloc_apart(arena, bytes);
+        return alloc_apart(pile, bytes);
     }
-    if (!arena->head || arena->used + bytes > arena->head->bytes) {
-        tri_arena_block *b = new_block(BLOCK_BYTES);
+    if (!pile->head || pile->used + bytes > pile->head->bytes) {
+        tri_pile_block *b = new_block(BLOCK_BYTES);
         if (!b) {
             return NULL;
         }
-        b->next = arena->head;
-        arena->head = b;
-        arena->used = 0;
+        b->next = pile->head;
+        pile->head = b;
+        pile->used = 0;
     }
-    at = arena->head->data + arena->used;
-    arena->used += bytes;
+    at = pile->head->data + pile->used;
+    pile->used += bytes;
     return at;
 }
 
-char *tri_arena_text(tri_arena *arena, const char *text, size_t n)
+char *tri_pile_text(tri_pile *pile, const char *text, size_t n)
 {
-    char *copy = tri_arena_alloc(arena, n + 1);
+    char *copy = tri_pile_alloc(pile, n + 1);
 
     if (copy) {
         memcpy(copy, text, n);
@@ -80,7 +80,7 @@ char *tri_arena_text(tri_arena *arena, const char *text, size_t n)
     return copy;
 }
 
-char *tri_arena_printf(tri_arena *arena, const char *fmt, ...)
+char *tri_pile_printf(tri_pile *pile, const char *fmt, ...)
 {
     char buf[1024];
     va_list args;
@@ -92,17 +92,17 @@ char *tri_arena_printf(tri_arena *arena, const char *fmt, ...)
     if (n < 0) {
         return NULL;
     }
-    return tri_arena_text(arena, buf, strlen(buf));
+    return tri_pile_text(pile, buf, strlen(buf));
 }
 
-void tri_arena_fini(tri_arena *arena)
+void tri_pile_fini(tri_pile *pile)
 {
-    while (arena->head) {
-        tri_arena_block *next = arena->head->next;
-        free(arena->head);
-        arena->head = next;
+    while (pile->head) {
+        tri_pile_block *next = pile->head->next;
+        free(pile->head);
+        pile->head = next;
     }
-    arena->used = 0;
+    pile->used = 0;
 }
 
 void *tri_grow(void *items, size_t n, size_t *cap, size_t item_bytes)

@@ -2,26 +2,26 @@
  * Memory that lives as long as a space or a study: blocks in a list, given
  * back together.  Knows nothing of what is kept in it.
  */
-#ifndef TRI_SPACE_ARENA_H
-#define TRI_SPACE_ARENA_H
+#ifndef TRI_SPACE_PILE_H
+#define TRI_SPACE_PILE_H
 
 #include "trireme/status.h"
 
-typedef struct tri_arena_block tri_arena_block;
+typedef struct tri_pile_block tri_pile_block;
 
-typedef struct tri_arena {
-    tri_arena_block *head;
+typedef struct tri_pile {
+    tri_pile_block *head;
     size_t used; /* bytes used of the head block */
-} tri_arena;
+} tri_pile;
 
 /* `bytes` of zeroed memory, aligned to 16; NULL where there is none.  A
- * zeroed tri_arena is an empty one. */
-void *tri_arena_alloc(tri_arena *arena, size_t bytes);
+ * zeroed tri_pile is an empty one. */
+void *tri_pile_alloc(tri_pile *pile, size_t bytes);
 /* A copy of text[0..n), terminated. */
-char *tri_arena_text(tri_arena *arena, const char *text, size_t n);
-char *tri_arena_printf(tri_arena *arena, const char *fmt, ...) TRI_PRINTF(2, 3);
+char *tri_pile_text(tri_pile *pile, const char *text, size_t n);
+char *tri_pile_printf(tri_pile *pile, const char *fmt, ...) TRI_PRINTF(2, 3);
 /* Give all of it back. */
-void tri_arena_fini(tri_arena *arena);
+void tri_pile_fini(tri_pile *pile);
 
 /* A growing array of plain items: room for one more of `items[n]`, whose
  * capacity is *cap.  Returns NULL and leaves the array where there is no
