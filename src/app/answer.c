@@ -1,7 +1,7 @@
 /*
- * The answer of a study, as JSON and for people: the best configurations, the
- * finals against the baseline, the failures by class.  Shared by tune and
- * best; reads a controller and nothing else.
+ * The answer of a study, as JSON and for people: the best configurations and
+ * the finals against the baseline.  Shared by tune and best; reads a controller
+ * and nothing else.
  */
 #include "src/app/app.h"
 
@@ -103,19 +103,6 @@ json_t *tri_app_answer_json(const tri_ctl *ctl, int top)
     return o;
 }
 
-json_t *tri_app_failures_json(const tri_progress *p)
-{
-    json_t *o = json_object();
-
-    for (int r = 1; r < TRI_REASON_COUNT; r++) {
-        if (p->failures[r] > 0) {
-            json_object_set_new(o, tri_reason_name((tri_reason)r),
-                                json_integer(p->failures[r]));
-        }
-    }
-    return o;
-}
-
 /* ---- for people ------------------------------------------------------ */
 
 static void print_top(const tri_ctl *ctl, int top, FILE *out)
@@ -172,21 +159,41 @@ static void print_standing(const tri_ctl *ctl, const char *who,
             tri_app_config_text(ctl, s->trial, config, sizeof config));
 }
 
-static void print_verdict(const tri_answer *a, FILE *out)
+/* How the challenger compares, in words that are right for both directions:
+ * "1.35 times the baseline", "2.1 times lower than the baseline". */
+static char *comparison(const tri_ctl *ctl, const tri_answer *a, char *buf,
+                        size_t bytes)
 {
+    int lower = !tri_ctl_study(ctl)->objective.maximize;
+    int worse = lower && a->speedup < 1;
     char interval[80];
 
-    tri_app_interval(a->lo, a->hi, interval, sizeof interval);
+    tri_app_interval(worse ? 1 / a->hi : a->lo, worse ? 1 / a->lo : a->hi,
+                     interval, sizeof interval);
+    snprintf(buf, bytes, "%.3f times %sthe baseline %s",
+             worse ? 1 / a->speedup : a->speedup,
+             !lower  ? ""
+             : worse ? "higher than "
+                     : "lower than ",
+             interval);
+    return buf;
+}
+
+static void print_verdict(const tri_ctl *ctl, const tri_answer *a, FILE *out)
+{
+    char text[240];
+
     if (a->baseline.trial < 0) {
-        fputs("verdict   no baseline to compare with\n", out);
+        fprintf(out, "verdict   %s\n",
+                tri_app_baseline_fate(ctl, text, sizeof text));
     } else if (a->significant && a->winner.trial != a->baseline.trial) {
-        fprintf(out, "verdict   %.3f times the baseline %s (95 %%)\n",
-                a->speedup, interval);
+        fprintf(out, "verdict   %s (95 %%)\n",
+                comparison(ctl, a, text, sizeof text));
     } else if (a->challenger.trial >= 0) {
         fprintf(out,
                 "verdict   no significant difference: the baseline stands "
-                "(best challenger, trial %" PRId64 ": %.3f times %s)\n",
-                a->challenger.trial, a->speedup, interval);
+                "(best challenger, trial %" PRId64 ": %s)\n",
+                a->challenger.trial, comparison(ctl, a, text, sizeof text));
     } else {
         fputs("verdict   the baseline stands: nothing else was measured in "
               "the finals\n",
@@ -196,16 +203,19 @@ static void print_verdict(const tri_answer *a, FILE *out)
 
 void tri_app_answer_print(const tri_ctl *ctl, int top, FILE *out)
 {
+    char fate[160];
     tri_answer a;
 
     print_top(ctl, top, out);
     tri_ctl_answer(ctl, &a);
-    if (a.winner.trial < 0) {
-        return;
-    }
     if (!a.finals) {
-        fputs("\nno finals: results of the search, not re-measured\n", out);
-        print_standing(ctl, "best", &a.winner, out);
+        if (a.winner.trial >= 0) {
+            fputs("\nno finals: results of the search, not re-measured\n", out);
+            print_standing(ctl, "best", &a.winner, out);
+        }
+        if (tri_app_baseline_failed(ctl)) {
+            fprintf(out, "%s\n", tri_app_baseline_fate(ctl, fate, sizeof fate));
+        }
         return;
     }
     fputs("\nfinals\n", out);
@@ -213,90 +223,5 @@ void tri_app_answer_print(const tri_ctl *ctl, int top, FILE *out)
     if (a.baseline.trial >= 0) {
         print_standing(ctl, "baseline", &a.baseline, out);
     }
-    print_verdict(&a, out);
-}
-
-/* ---- failures -------------------------------------------------------- */
-
-#define MAX_SENTENCES   64
-#define SHOWN_SENTENCES 3
-
-typedef struct cause {
-    tri_reason reason;
-    char sentence[160];
-    int64_t n;
-} cause;
-
-typedef struct causes {
-    cause list[MAX_SENTENCES];
-    int n;
-} causes;
-
-static void count_cause(causes *c, const tri_run_view *run)
-{
-    const char *sentence = run->outcome.sentence ? run->outcome.sentence : "";
-    cause *free_one = NULL;
-
-    for (int i = 0; i < c->n; i++) {
-        if (c->list[i].reason == run->reason &&
-            strncmp(c->list[i].sentence, sentence,
-                    sizeof c->list[i].sentence - 1) == 0) {
-            c->list[i].n++;
-            return;
-        }
-    }
-    if (c->n < MAX_SENTENCES) {
-        free_one = &c->list[c->n++];
-        free_one->reason = run->reason;
-        free_one->n = 1;
-        snprintf(free_one->sentence, sizeof free_one->sentence, "%s", sentence);
-    }
-}
-
-static int by_count(const void *a, const void *b)
-{
-    const cause *x = a;
-    const cause *y = b;
-
-    return (x->n < y->n) - (x->n > y->n);
-}
-
-static void print_causes(const causes *c, tri_reason reason, FILE *out)
-{
-    int shown = 0;
-
-    for (int i = 0; i < c->n && shown < SHOWN_SENTENCES; i++) {
-        if (c->list[i].reason == reason && c->list[i].sentence[0]) {
-            fprintf(out, "    %" PRId64 " x %s\n", c->list[i].n,
-                    c->list[i].sentence);
-            shown++;
-        }
-    }
-}
-
-void tri_app_failures_print(const tri_ctl *ctl, FILE *out)
-{
-    causes c = {.n = 0};
-    tri_progress p;
-    int any = 0;
-
-    tri_ctl_progress(ctl, &p);
-    for (int64_t i = 0; i < tri_ctl_n_runs(ctl); i++) {
-        tri_run_view run;
-
-        tri_ctl_run(ctl, i, &run);
-        if (run.state == TRI_RUN_ENDED && run.reason != TRI_REASON_NONE) {
-            count_cause(&c, &run);
-        }
-    }
-    qsort(c.list, (size_t)c.n, sizeof *c.list, by_count);
-    for (int r = 1; r < TRI_REASON_COUNT; r++) {
-        if (p.failures[r] == 0) {
-            continue;
-        }
-        fprintf(out, "%s  %s %" PRId64 "\n", any ? "" : "\nfailures\n",
-                tri_reason_name((tri_reason)r), p.failures[r]);
-        print_causes(&c, (tri_reason)r, out);
-        any = 1;
-    }
+    print_verdict(ctl, &a, out);
 }

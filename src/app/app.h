@@ -99,6 +99,8 @@ tri_status tri_app_read(void *ctx, const char *path, char **data,
 tri_status tri_app_study(const char *path, tri_study **out);
 /* TRI_EEMPTY naming the tightest rule where the valid set is empty. */
 tri_status tri_app_study_not_empty(const tri_study *study);
+/* TRI_EUNBUILT where its scheduler or proposer is read but not built. */
+tri_status tri_app_study_built(const tri_study *study);
 /* What can be known before a training starts: data that is there and long
  * enough, commands whose templates name what exists. */
 tri_status tri_app_study_ready(const tri_study *study);
@@ -168,9 +170,20 @@ void tri_app_study_print(const tri_study *study);
 json_t *tri_app_answer_json(const tri_ctl *ctl, int top);
 /* The same for people: the best table, finals, verdict. */
 void tri_app_answer_print(const tri_ctl *ctl, int top, FILE *out);
-/* Failures by class with their commonest sentences. */
+/* ---- what failed ----------------------------------------------------- */
+
+/* Failures by class: their commonest sentences, and the last line that one of
+ * each wrote to its standard error. */
 void tri_app_failures_print(const tri_ctl *ctl, FILE *out);
 /* {class: count}, classes that occurred.  Owned. */
 json_t *tri_app_failures_json(const tri_progress *p);
+/* Where the baseline or everything failed: the last lines of standard error
+ * of the first run that did. */
+void tri_app_failures_explain(const tri_ctl *ctl, FILE *out);
+/* Whether there is a baseline and its trial failed. */
+int tri_app_baseline_failed(const tri_ctl *ctl);
+/* Why nothing is compared with the baseline, "the baseline (trial 0) failed:
+ * bad-exit"; returns buf. */
+char *tri_app_baseline_fate(const tri_ctl *ctl, char *buf, size_t bytes);
 
 #endif

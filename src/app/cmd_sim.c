@@ -195,6 +195,7 @@ static tri_status can_simulate(const sim_options *o, const tri_study *study)
     int hi;
 
     TRI_TRY(tri_app_study_not_empty(study));
+    TRI_TRY(tri_app_study_built(study));
     if (study->model.kind != TRI_MODEL_SYNTHETIC &&
         study->model.kind != TRI_MODEL_TABLE) {
         st = TRI_FAIL(TRI_EUNBUILT,

@@ -102,23 +102,71 @@ static tri_status look(const char *path, standing *out)
     return st;
 }
 
+/* [out] the finals' winner once they are over, else the best result of the
+ * search (trial -1: none); returns whether it comes from finals. */
+static int find_best(const standing *s, tri_standing *out)
+{
+    const tri_progress *p = &s->progress;
+    tri_answer a;
+
+    tri_ctl_answer(s->ctl, &a);
+    if (a.finals && p->state == TRI_CTL_ENDED) {
+        *out = a.winner;
+        return 1;
+    }
+    *out = (tri_standing){.trial = p->best_trial,
+                          .objective = p->best,
+                          .lo = p->best_lo,
+                          .hi = p->best_hi};
+    return 0;
+}
+
+static int is_in_flight(const tri_run_view *run, const tri_rung_view *rung)
+{
+    return run->state != TRI_RUN_ENDED && run->phase == TRI_PHASE_SEARCH &&
+           run->bracket == rung->bracket && run->rung == rung->rung;
+}
+
+/* [out] rungs[MAX_RUNGS], where running are runs in flight: to the scheduler
+ * those that wait for ranks, or for the next opening, are running too. */
+static int list_rungs(const tri_ctl *ctl, tri_rung_view *rungs)
+{
+    int n = tri_sched_rungs(tri_ctl_sched(ctl), rungs, MAX_RUNGS);
+
+    n = n < MAX_RUNGS ? n : MAX_RUNGS;
+    for (int i = 0; i < n; i++) {
+        rungs[i].running = 0;
+    }
+    for (int64_t r = 0; r < tri_ctl_n_runs(ctl); r++) {
+        tri_run_view run;
+
+        tri_ctl_run(ctl, r, &run);
+        for (int i = 0; i < n; i++) {
+            rungs[i].running += is_in_flight(&run, &rungs[i]);
+        }
+    }
+    return n;
+}
+
 /* ---- JSON ------------------------------------------------------------ */
 
 static json_t *best_json(const standing *s)
 {
-    const tri_progress *p = &s->progress;
+    tri_standing best;
+    int finals = find_best(s, &best);
     tri_trial_view v;
     json_t *o;
 
-    if (p->best_trial < 0) {
+    if (best.trial < 0) {
         return json_null();
     }
-    tri_ctl_trial(s->ctl, p->best_trial, &v);
+    tri_ctl_trial(s->ctl, best.trial, &v);
     o = json_object();
-    json_object_set_new(o, "trial", json_integer(p->best_trial));
-    json_object_set_new(o, "objective", tri_app_json_real(p->best));
-    json_object_set_new(o, "lo", tri_app_json_real(p->best_lo));
-    json_object_set_new(o, "hi", tri_app_json_real(p->best_hi));
+    json_object_set_new(o, "trial", json_integer(best.trial));
+    json_object_set_new(o, "objective", tri_app_json_real(best.objective));
+    json_object_set_new(o, "lo", tri_app_json_real(best.lo));
+    json_object_set_new(o, "hi", tri_app_json_real(best.hi));
+    json_object_set_new(o, "from", json_string(finals ? "finals" : "search"));
     json_object_set_new(
             o, "configuration",
             tri_app_json_config(tri_ctl_study(s->ctl)->space, v.config));
@@ -128,10 +176,10 @@ static json_t *best_json(const standing *s)
 static json_t *rungs_json(const tri_ctl *ctl)
 {
     tri_rung_view rungs[MAX_RUNGS];
-    int n = tri_sched_rungs(tri_ctl_sched(ctl), rungs, MAX_RUNGS);
+    int n = list_rungs(ctl, rungs);
     json_t *a = json_array();
 
-    for (int i = 0; i < n && i < MAX_RUNGS; i++) {
+    for (int i = 0; i < n; i++) {
         json_t *o = json_object();
 
         json_object_set_new(o, "bracket", json_integer(rungs[i].bracket));
@@ -184,7 +232,7 @@ static void print_json(const standing *s)
 static void print_rungs(const tri_ctl *ctl)
 {
     tri_rung_view rungs[MAX_RUNGS];
-    int n = tri_sched_rungs(tri_ctl_sched(ctl), rungs, MAX_RUNGS);
+    int n = list_rungs(ctl, rungs);
     tri_app_table *t = tri_app_table_create("rrrrrr");
     static const char *const heads[] = {"bracket", "rung",     "resource",
                                         "results", "promoted", "running"};
@@ -192,7 +240,7 @@ static void print_rungs(const tri_ctl *ctl)
     for (int i = 0; t && i < 6; i++) {
         tri_app_table_cell(t, heads[i]);
     }
-    for (int i = 0; t && i < n && i < MAX_RUNGS; i++) {
+    for (int i = 0; t && i < n; i++) {
         tri_app_table_int(t, rungs[i].bracket);
         tri_app_table_int(t, rungs[i].rung);
         tri_app_table_int(t, rungs[i].resource);
@@ -208,19 +256,20 @@ static void print_rungs(const tri_ctl *ctl)
 
 static void print_best(const standing *s)
 {
-    const tri_progress *p = &s->progress;
-    char best[160];
+    tri_standing best;
+    int finals = find_best(s, &best);
+    char value[160];
     char config[1024];
 
-    if (p->best_trial < 0) {
+    if (best.trial < 0) {
         puts("best      none yet");
         return;
     }
-    tri_app_objective(tri_ctl_study(s->ctl), p->best, p->best_lo, p->best_hi,
-                      best, sizeof best);
-    printf("best      trial %" PRId64 ": %s\n          %s\n", p->best_trial,
-           best,
-           tri_app_config_text(s->ctl, p->best_trial, config, sizeof config));
+    tri_app_objective(tri_ctl_study(s->ctl), best.objective, best.lo, best.hi,
+                      value, sizeof value);
+    printf("best      trial %" PRId64 ": %s (%s)\n          %s\n", best.trial,
+           value, finals ? "winner of the finals" : "best result of the search",
+           tri_app_config_text(s->ctl, best.trial, config, sizeof config));
 }
 
 static void print_text(const standing *s)

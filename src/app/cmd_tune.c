@@ -9,7 +9,6 @@
 #include "src/app/live.h"
 #include "src/app/mpi_start.h"
 #include "trireme/net.h"
-#include "trireme/sched.h"
 #include "trireme/wire.h"
 #endif
 
@@ -188,24 +187,27 @@ static tri_status choose_seed(leading *l)
 /* That what the study asks for is built. */
 static tri_status check_built(const tri_study *study)
 {
-    const tri_sched_settings settings = {
-            study->scheduler.kind,    study->resource.min,
-            study->resource.max,      study->resource.eta,
-            study->scheduler.bracket, study->scheduler.brackets};
-    tri_sched *sched = NULL;
     tri_status st;
 
     if (!tri_trial_kind(study->model.kind)) {
         st = TRI_FAIL(TRI_EUNBUILT, "model kind %s is not built yet",
                       tri_model_name(study->model.kind));
-    } else {
-        st = tri_sched_create(&settings, &sched);
-        tri_sched_destroy(sched);
-    }
-    if (st != TRI_OK) {
         tri_error_place(study->path, 0, 0);
+        return st;
     }
-    return st;
+    return tri_app_study_built(study);
+}
+
+/* That nothing is overwritten: the second thing that everybody does. */
+static tri_status check_output(const leading *l)
+{
+    if (!l->options->resume && tri_record_exists(l->output)) {
+        return TRI_FAIL(TRI_EEXIST,
+                        "%s exists already; go on with --resume, or name "
+                        "another file with -o",
+                        l->output);
+    }
+    return TRI_OK;
 }
 
 /* That each earlier study is one. */
@@ -234,6 +236,7 @@ static tri_status prepare(leading *l, int size)
     } else {
         snprintf(l->output, sizeof l->output, "%s.h5", l->study->name);
     }
+    TRI_TRY(check_output(l));
     TRI_TRY(check_warm(o));
     return choose_seed(l);
 }
@@ -265,8 +268,13 @@ static void print_text(const leading *l)
     tri_ctl_progress(l->ctl, &p);
     tri_app_answer_print(l->ctl, SHOWN_TOP, stdout);
     tri_app_failures_print(l->ctl, stdout);
-    printf("\n%s, in %s of study time\n", l->end.why,
-           tri_app_duration(p.time_s, time, sizeof time));
+    tri_app_failures_explain(l->ctl, stdout);
+    tri_app_duration(p.time_s, time, sizeof time);
+    if (l->end.status == TRI_EXIT_FAULT) { /* a sentence of its own */
+        printf("\n%s\n", l->end.why);
+    } else {
+        printf("\n%s, in %s of study time\n", l->end.why, time);
+    }
     if (p.parked > 0) {
         printf("%" PRId64 " trials parked for want of ranks\n", p.parked);
     }

@@ -7,6 +7,8 @@
 #ifdef TRI_HAVE_MPI
 #include "trireme/net.h"
 #endif
+#include "trireme/propose.h"
+#include "trireme/sched.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -91,6 +93,36 @@ tri_status tri_app_study(const char *path, tri_study **out)
 tri_status tri_app_study_not_empty(const tri_study *study)
 {
     tri_status st = tri_space_not_empty(study->space);
+
+    if (st != TRI_OK) {
+        tri_error_place(study->path, 0, 0);
+    }
+    return st;
+}
+
+static tri_status check_built(const tri_study *study)
+{
+    const tri_sched_settings settings = {
+            study->scheduler.kind,    study->resource.min,
+            study->resource.max,      study->resource.eta,
+            study->scheduler.bracket, study->scheduler.brackets};
+    const tri_proposer_ops *ops = tri_proposer_find(study->search.proposer);
+    tri_sched *sched = NULL;
+
+    if (!ops || !ops->draw) {
+        return TRI_FAIL(TRI_EUNBUILT,
+                        "proposer %s is not built yet; auto, random and quasi "
+                        "are",
+                        study->search.proposer);
+    }
+    TRI_TRY(tri_sched_create(&settings, &sched));
+    tri_sched_destroy(sched);
+    return TRI_OK;
+}
+
+tri_status tri_app_study_built(const tri_study *study)
+{
+    tri_status st = check_built(study);
 
     if (st != TRI_OK) {
         tri_error_place(study->path, 0, 0);

@@ -85,7 +85,9 @@ static void break_off(tri_driver *d)
 {
     const char *sentence = tri_error_last()->sentence;
 
-    TRI_LOG_JOB(TRI_LOG_ERROR, "%s", sentence);
+    if (strncmp(d->why, sentence, sizeof d->why - 6) != 0) {
+        TRI_LOG_JOB(TRI_LOG_ERROR, "%s", sentence);
+    }
     if (d->status != 4) { /* the first cause is the one to name */
         d->status = 4;
         /* where another opening holds the study, that one goes on with it */

@@ -152,6 +152,47 @@ const cli_ran *cli_signalled(int n, const char *signal, double after_s,
     return run(prefix, args);
 }
 
+/* A test waits no longer than this for what it started. */
+#define WAIT_S 120
+
+void cli_start(int n, const char *args)
+{
+    char command[8192];
+
+    assert_true(remove("first.rc") == 0 || access("first.rc", F_OK) != 0);
+    snprintf(command, sizeof command,
+             "{ '%s' -n %d '%s' %s >first.out 2>first.err </dev/null; "
+             "echo $? >first.tmp; mv first.tmp first.rc; } &",
+             cli.mpirun, n, cli.program, args);
+    assert_int_equal(system(command), 0);
+}
+
+int cli_await(void)
+{
+    char *text;
+    int status;
+
+    for (int i = 0; i < 20 * WAIT_S && access("first.rc", F_OK) != 0; i++) {
+        usleep(50000);
+    }
+    text = slurp("first.rc");
+    status = (int)strtol(text, NULL, 10);
+    free(text);
+    return status;
+}
+
+int cli_says(const char *name, const char *needle)
+{
+    char *text = slurp(name);
+    int found = strstr(text, needle) != NULL;
+
+    if (!found) {
+        print_message("%s:\n%s\n", name, text);
+    }
+    free(text);
+    return found;
+}
+
 json_t *cli_json(const cli_ran *ran)
 {
     json_error_t why;

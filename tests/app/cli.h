@@ -34,6 +34,14 @@ const cli_ran *cli_mpirun(int n, const char *fmt, ...)
 const cli_ran *cli_signalled(int n, const char *signal, double after_s,
                              const char *args);
 
+/* Start the same under mpirun in the background, standard output into
+ * first.out, standard error into first.err. */
+void cli_start(int n, const char *args);
+/* Wait for it; its exit status. */
+int cli_await(void);
+/* Whether a file's text contains `needle`. */
+int cli_says(const char *name, const char *needle);
+
 /* The one JSON document on standard output.  Owned by the caller. */
 json_t *cli_json(const cli_ran *ran);
 /* Assert the exit status, and that standard error is exactly one line that

@@ -133,6 +133,42 @@ static void export_of_it(void **state)
     assert_memory_equal(ran->out, "seq,time_s,kind,offset,bytes,digest\n", 36);
 }
 
+/* A study of another kind, answered by what was measured. */
+static void simulated_on_it(void **state)
+{
+    json_t *best = cli_json(cli_run("best bowl.h5 --json"));
+    json_t *o;
+
+    (void)state;
+    cli_write("other.yaml",
+              "study: other\n"
+              "model: {kind: process, command: [./train, '{x}', '{y}']}\n"
+              "space: {y: {choice: [c, b, a]}, x: {int: [1, 20]}}\n"
+              "objective: {minimize: loss}\n"
+              "resource: {unit: steps, min: 1, max: 9, eta: 3}\n"
+              "search: random\n"
+              "budget: {trials: 1000}\n"
+              "finals: none\n");
+    o = cli_json(cli_run("sim other.yaml --workers 4 --curves bowl.h5 --json"));
+    assert_int_equal(json_integer_value(json_object_get(o, "distinct")), 60);
+    assert_int_equal(json_integer_value(json_object_get(o, "missing")), 48);
+    assert_true(json_real_value(json_object_get(o, "best")) <=
+                json_real_value(json_object_get(json_object_get(best, "winner"),
+                                                "objective")));
+    assert_true(json_is_null(json_object_get(o, "optimum")));
+    json_decref(o);
+    json_decref(best);
+    o = cli_json(cli_run("sim bowl.yaml --workers 3 --curves bowl.h5 --json"));
+    assert_int_equal(json_integer_value(json_object_get(o, "missing")), 0);
+    json_decref(o);
+    cli_write("acc.yaml", "study: acc\n"
+                          "model: {kind: process, command: [./train]}\n"
+                          "space: {y: {choice: [a, b]}, xx: {int: [1, 20]}}\n"
+                          "objective: {maximize: loss}\n");
+    cli_expect_sentence(cli_run("sim acc.yaml --workers 3 --curves bowl.h5"), 1,
+                        "bowl.h5 has no parameter \"xx\"");
+}
+
 static void a_record_is_not_overwritten(void **state)
 {
     (void)state;
@@ -335,6 +371,7 @@ int main(int argc, char **argv)
             cmocka_unit_test(status_of_it),
             cmocka_unit_test(replay_of_it),
             cmocka_unit_test(export_of_it),
+            cmocka_unit_test(simulated_on_it),
             cmocka_unit_test(a_record_is_not_overwritten),
             cmocka_unit_test(a_good_baseline_stands),
             cmocka_unit_test(done_already),

@@ -1,0 +1,230 @@
+/*
+ * Openings that end badly, and what the commands say of them then: overtaken,
+ * refused before anything is made, a baseline that fails.
+ */
+#include "tests/app/cli.h"
+
+#include <glob.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static void expect_text(const cli_ran *ran, int status, const char *needle)
+{
+    int found = strstr(ran->out, needle) || strstr(ran->err, needle);
+
+    if (ran->status != status || !found) {
+        print_message("status %d, no '%s':\n%s%s\n", ran->status, needle,
+                      ran->out, ran->err);
+    }
+    assert_int_equal(ran->status, status);
+    assert_true(found);
+}
+
+/* No study file, no journal, no .exit. */
+static void expect_nothing(const char *name)
+{
+    char pattern[256];
+    glob_t found;
+
+    snprintf(pattern, sizeof pattern, "%s.h5*", name);
+    assert_int_equal(glob(pattern, 0, NULL, &found), GLOB_NOMATCH);
+}
+
+/* ---- overtaken --------------------------------------------------------- */
+
+static void await_runs(const char *file)
+{
+    for (int i = 0; i < 600; i++) {
+        const cli_ran *ran = cli_run("status %s --json", file);
+
+        if (ran->status == 0) {
+            json_t *o = cli_json(ran);
+            json_int_t runs = json_integer_value(json_object_get(o, "runs"));
+
+            json_decref(o);
+            if (runs > 2) {
+                return;
+            }
+        }
+        usleep(50000);
+    }
+    fail_msg("no runs in %s", file);
+}
+
+/* The second says what it does, the first ends long before its budget. */
+static void a_second_opening_overtakes(void **state)
+{
+    const cli_ran *ran;
+
+    (void)state;
+    cli_write("long.yaml", "study: long\n"
+                           "model: {kind: synthetic, cost: 0.2}\n"
+                           "space: {x: {int: [1, 2000]}}\n"
+                           "objective: {minimize: loss}\n"
+                           "resource: {unit: steps, min: 1, max: 9, eta: 3}\n"
+                           "search: quasi\n"
+                           "budget: {trials: 1500}\n"
+                           "finals: none\n");
+    cli_start(3, "tune long.yaml");
+    await_runs("long.h5");
+    ran = cli_mpirun(3, "tune long.yaml --resume --max-time 2");
+    expect_text(ran, 0, "it is overtaken and will stop");
+    assert_int_equal(cli_await(), 4);
+    assert_true(cli_says("first.err", "another opening holds the study"));
+    assert_true(cli_says("first.out", "overtaken"));
+    assert_false(cli_says("first.out", "go on with --resume"));
+    assert_int_equal(cli_run("replay long.h5")->status, 0);
+}
+
+/* ---- before anything is made ------------------------------------------- */
+
+static void refuse(const char *name, const char *model, const char *more)
+{
+    char text[1024];
+    char file[64];
+
+    snprintf(file, sizeof file, "%s.yaml", name);
+    snprintf(text, sizeof text,
+             "study: %s\n"
+             "model: %s\n"
+             "space: {a: {int: [1, 4]}}\n"
+             "objective: {minimize: loss}\n"
+             "budget: {trials: 2}\n%s",
+             name, model, more);
+    cli_write(file, text);
+    expect_text(cli_mpirun(2, "tune %s --json", file), 1, "\"not-built\"");
+    expect_nothing(name);
+    expect_text(cli_mpirun(2, "tune %s --resume", file), 1, "not built yet");
+    expect_nothing(name);
+    expect_text(cli_run("sim %s --workers 2 --json", file), 1, "\"not-built\"");
+    expect_nothing(name);
+}
+
+static void what_is_not_built_is_refused(void **state)
+{
+    (void)state;
+    refuse("pasha", "{kind: synthetic}", "scheduler: pasha\n");
+    refuse("halving", "{kind: synthetic}", "scheduler: sha\n");
+    refuse("evolve", "{kind: synthetic}", "search: evolution\n");
+    refuse("acquire", "{kind: synthetic}",
+           "search: {proposer: acquisition, predictor: gp}\n");
+    refuse("dlrm", "{kind: dlrm}", "");
+}
+
+/* Seen only when the first configuration is drawn: the study that was begun
+ * for it goes again, and the corrected one needs no other name. */
+static void a_search_that_cannot_begin_leaves_nothing(void **state)
+{
+    const cli_ran *ran;
+
+    (void)state;
+    cli_write("needle.yaml", "study: needle\n"
+                             "model: {kind: synthetic}\n"
+                             "space: {a: {float: [0, 1]}}\n"
+                             "constraints: [a * 1000000000000 < 1]\n"
+                             "objective: {minimize: loss}\n"
+                             "search: random\n"
+                             "budget: {trials: 2}\n");
+    ran = cli_mpirun(2, "tune needle.yaml");
+    assert_int_not_equal(ran->status, 0);
+    expect_nothing("needle");
+}
+
+/* ---- a baseline that fails --------------------------------------------- */
+
+static void a_failing_baseline_is_named(void **state)
+{
+    const cli_ran *ran;
+    json_t *o;
+    double best;
+
+    (void)state;
+    cli_write("low.sh", "if [ \"$1\" -lt 2 ]; then\n"
+                        "    echo starting >&2\n"
+                        "    echo \"$1 is too low\" >&2\n"
+                        "    exit 1\n"
+                        "fi\n"
+                        "for i in 1 2 3 4 5 6 7 8; do\n"
+                        "    echo \"{\\\"step\\\": $i, \\\"loss\\\": 0.$1}\"\n"
+                        "done\n");
+    cli_write("low.yaml", "study: low\n"
+                          "model: {kind: process, command: [sh, low.sh, "
+                          "'{x}']}\n"
+                          "space: {x: {int: [1, 4]}}\n"
+                          "objective: {minimize: loss}\n"
+                          "baseline: {x: 1}\n"
+                          "resource: {unit: steps, min: 1, max: 1}\n"
+                          "budget: {trials: 4}\n"
+                          "finals: {top: 1, repeats: 2}\n");
+    ran = cli_mpirun(2, "tune low.yaml -q");
+    expect_text(ran, 0, "verdict   the baseline (trial 0) failed: bad-exit");
+    expect_text(ran, 0,
+                "standard error of run 0 (trial 0)\n    starting\n"
+                "    1 is too low\n");
+    o = cli_json(cli_run("best low.h5 --json"));
+    best = json_number_value(
+            json_object_get(json_object_get(o, "winner"), "objective"));
+    json_decref(o);
+    o = cli_json(cli_run("status low.h5 --json"));
+    assert_float_equal(best,
+                       json_number_value(json_object_get(
+                               json_object_get(o, "best"), "objective")),
+                       1e-6);
+    assert_string_equal(json_string_value(json_object_get(
+                                json_object_get(o, "best"), "from")),
+                        "finals");
+    json_decref(o);
+    ran = cli_run("status low.h5");
+    expect_text(ran, 0, "(winner of the finals)");
+    expect_text(ran, 0, "1 is too low");
+}
+
+/* ---- drained ----------------------------------------------------------- */
+
+/* What waits for the next opening is not running. */
+static void nothing_runs_after_the_end(void **state)
+{
+    json_t *o;
+    json_t *rungs;
+
+    (void)state;
+    cli_write("cut.yaml", "study: cut\n"
+                          "model: {kind: synthetic, cost: 0.1}\n"
+                          "space: {x: {int: [1, 50]}}\n"
+                          "objective: {minimize: loss}\n"
+                          "resource: {unit: steps, min: 1, max: 9, eta: 3}\n"
+                          "search: quasi\n"
+                          "budget: {trials: 40}\n"
+                          "finals: none\n");
+    assert_int_equal(cli_signalled(3, "USR1", 1.5, "tune cut.yaml")->status, 3);
+    o = cli_json(cli_run("status cut.h5 --json"));
+    rungs = json_object_get(o, "rungs");
+    assert_int_equal(json_integer_value(json_object_get(o, "running")), 0);
+    for (size_t i = 0; i < json_array_size(rungs); i++) {
+        assert_int_equal(json_integer_value(json_object_get(
+                                 json_array_get(rungs, i), "running")),
+                         0);
+    }
+    json_decref(o);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+            cmocka_unit_test(a_second_opening_overtakes),
+            cmocka_unit_test(what_is_not_built_is_refused),
+            cmocka_unit_test(a_search_that_cannot_begin_leaves_nothing),
+            cmocka_unit_test(a_failing_baseline_is_named),
+            cmocka_unit_test(nothing_runs_after_the_end),
+    };
+    int failed;
+
+    if (cli_init(argc, argv) != 0) {
+        return 1;
+    }
+    failed = cmocka_run_group_tests(tests, NULL, NULL);
+    cli_fini();
+    return failed;
+}
