@@ -15,11 +15,15 @@
  * Table curves answer with the recorded rows of the study's table, as they
  * stand there; without `curve` a run lasts one second whatever its resource.
  *
+ * Recorded curves answer for any study with results of elsewhere; see
+ * tri_curve_create_recorded.
+ *
  * Pure; immutable; thread-safe.
  */
 #ifndef TRIREME_CURVE_H
 #define TRIREME_CURVE_H
 
+#include "trireme/recorded.h"
 #include "trireme/study.h"
 
 typedef struct tri_curve tri_curve;
@@ -32,6 +36,8 @@ typedef struct tri_curve_point {
                         * one until it failed */
     int failed;        /* a failure of the configuration or injected */
     int final_failure; /* table: the row failed, infeasible for good */
+    int missing;       /* recorded: nothing is known of the configuration;
+                        * failed and final_failure too */
 } tri_curve_point;
 
 /* A source for the study's model (synthetic, table); TRI_EUNBUILT for other
@@ -40,6 +46,20 @@ typedef struct tri_curve_point {
  * [out] owned. */
 TRI_API tri_status tri_curve_create(const tri_study *study, double cost_s,
                                     tri_curve **out);
+/*
+ * A source of recorded results for a study of any kind.  Repeats of a
+ * configuration and resource are combined: the median of the finite
+ * objectives, failed only if all failed.  A resource between recorded ones has
+ * the result of the last before it; one before all, that of the first; one
+ * after all, that of the last.  A configuration of which nothing is recorded
+ * fails for good.  A run lasts `cost_s` (a synthetic study's own, if it has
+ * one) a unit of resource; noise, straggling and failures of a synthetic study
+ * are not added.  Borrows `study`; `recorded` is not kept.  TRI_EEMPTY without
+ * points.  [out] owned.
+ */
+TRI_API tri_status tri_curve_create_recorded(const tri_study *study,
+                                             const tri_recorded *recorded,
+                                             double cost_s, tri_curve **out);
 TRI_API void tri_curve_destroy(tri_curve *c);
 /* The outcome of run `run` of configuration `config` from `from` to `to`
  * units of resource (noise, straggling and failure keyed by the run). */
@@ -50,8 +70,10 @@ TRI_API void tri_curve_at(const tri_curve *c, const tri_config *config,
 TRI_API double tri_curve_value(const tri_curve *c, const tri_config *config,
                                int64_t resource);
 /* The best reachable noiseless objective at the top resource, as the study
- * compares it (per rank where it says so); NaN if unknown: no top resource, or
- * per rank over an infinite or too large space. */
+ * compares it (per rank where it says so); NaN if unknown: no top resource
+ * (recorded: the largest recorded stands in), per rank over an infinite or too
+ * large space, or recorded results that leave out some valid configuration or
+ * stop early with it. */
 TRI_API double tri_curve_optimum(const tri_curve *c);
 /* The measurement of a run whose objective is `value`: the member that the
  * study's objective names, the others NaN. */

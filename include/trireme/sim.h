@@ -54,6 +54,8 @@ typedef struct tri_sim_result {
     double rank_seconds_to[3];
     int64_t n_events;
     int64_t lost;           /* runs lost by `drop` */
+    int64_t missing;        /* runs that failed as nothing is recorded of their
+                             * configuration; among the evaluations */
     int end_status;         /* of the study; -1: stopped at max_virtual_s */
     tri_sim_point *history; /* evaluations long, owned by the result */
     int64_t n_history;
@@ -62,7 +64,7 @@ typedef struct tri_sim_result {
 TRI_API void tri_sim_defaults(tri_sim_settings *settings);
 /*
  * Run `study`'s text to its end.  `source` answers for the trials (see
- * tri_curve_create).  Durations: a run from a checkpoint, or going on in place
+ * curve.h).  Durations: a run from a checkpoint, or going on in place
  * with a learned objective, pays the increment; any other pays its resource in
  * full.  [out] `out`: freed with tri_sim_result_fini; `ctl` (may be NULL): the
  * controller at the end, owned by the caller.  TRI_EINVAL for settings that

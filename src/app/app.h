@@ -9,6 +9,7 @@
 
 #include "trireme/ctl.h"
 #include "trireme/log.h"
+#include "trireme/recorded.h"
 #include "trireme/store.h"
 #include "trireme/study.h"
 
@@ -108,6 +109,11 @@ tri_status tri_app_study_ready(const tri_study *study);
 tri_status tri_app_history(const char *path, tri_history **out);
 /* Fold the record at `path` into a controller.  [out] owned. */
 tri_status tri_app_fold(const char *path, tri_ctl **ctl);
+/* Read the results that `path` records for configurations of `study`: a study
+ * file where its name ends in .h5, else a CSV.  [out] freed with
+ * tri_recorded_fini. */
+tri_status tri_app_recorded(const char *path, const tri_study *study,
+                            tri_recorded *out);
 
 /* ---- JSON ------------------------------------------------------------ */
 

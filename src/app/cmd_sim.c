@@ -34,7 +34,7 @@ static const struct argp_option options[] = {
          "Probability a virtual second that a run is lost", 0},
         {"seed", KEY_SEED, "N", 0, "Seed of the search and of the cluster", 0},
         {"curves", KEY_CURVES, "FILE", 0,
-         "Results from a table of curves (not built yet)", 0},
+         "Results recorded in a CSV or a study file (.h5), for any study", 0},
         {0}};
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -64,7 +64,7 @@ static const struct argp argp = {
         parse,
         "STUDY.yaml",
         "Run the search of a study on a virtual cluster, in virtual time; for "
-        "models of kind synthetic and table.",
+        "models of kind synthetic and table, and for any with --curves.",
         tri_app_common_child,
         NULL,
         NULL};
@@ -115,7 +115,8 @@ static json_t *best_configuration(const tri_sim_result *r, const tri_ctl *ctl)
     return tri_app_json_config(tri_ctl_study(ctl)->space, v.config);
 }
 
-static void print_json(const tri_sim_result *r, const tri_ctl *ctl)
+static void print_json(const sim_options *from, const tri_sim_result *r,
+                       const tri_ctl *ctl)
 {
     json_t *o = json_object();
     json_t *history = json_array();
@@ -133,6 +134,9 @@ static void print_json(const tri_sim_result *r, const tri_ctl *ctl)
     json_object_set_new(o, "rank_seconds", tri_app_json_real(r->rank_seconds));
     json_object_set_new(o, "virtual_s", tri_app_json_real(r->virtual_s));
     add_optimum(o, r);
+    if (from->curves) {
+        json_object_set_new(o, "missing", json_integer(r->missing));
+    }
     json_object_set_new(o, "history", history);
     tri_app_json_print(o);
 }
@@ -170,6 +174,26 @@ static void print_text(const tri_sim_result *r, const tri_ctl *ctl)
 
 /* ---- the run --------------------------------------------------------- */
 
+static tri_status open_source(const sim_options *o, const tri_study *study,
+                              double cost_s, tri_curve **out)
+{
+    tri_recorded recorded;
+    tri_status st;
+
+    if (!o->curves) {
+        return tri_curve_create(study, cost_s, out);
+    }
+    TRI_TRY(tri_app_recorded(o->curves, study, &recorded));
+    if (recorded.outside > 0) {
+        TRI_LOG_JOB(TRI_LOG_DEBUG,
+                    "%s: %" PRId64 " rows left out: not in the space",
+                    o->curves, recorded.outside);
+    }
+    st = tri_curve_create_recorded(study, &recorded, cost_s, out);
+    tri_recorded_fini(&recorded);
+    return st;
+}
+
 static tri_status simulate(const sim_options *o, const tri_study *study,
                            tri_sim_result *result, tri_ctl **ctl)
 {
@@ -182,7 +206,7 @@ static tri_status simulate(const sim_options *o, const tri_study *study,
     settings.straggle = o->straggle;
     settings.drop = o->drop;
     settings.seed = study->seed;
-    TRI_TRY(tri_curve_create(study, settings.cost_s, &source));
+    TRI_TRY(open_source(o, study, settings.cost_s, &source));
     st = tri_sim_run(study, source, &settings, result, ctl);
     tri_curve_destroy(source);
     return st;
@@ -196,11 +220,11 @@ static tri_status can_simulate(const sim_options *o, const tri_study *study)
 
     TRI_TRY(tri_app_study_not_empty(study));
     TRI_TRY(tri_app_study_built(study));
-    if (study->model.kind != TRI_MODEL_SYNTHETIC &&
+    if (!o->curves && study->model.kind != TRI_MODEL_SYNTHETIC &&
         study->model.kind != TRI_MODEL_TABLE) {
         st = TRI_FAIL(TRI_EUNBUILT,
-                      "a model of kind %s cannot be simulated; only synthetic "
-                      "and table have curves",
+                      "a model of kind %s cannot be simulated without "
+                      "--curves; only synthetic and table have curves",
                       tri_model_name(study->model.kind));
         tri_error_place(o->common.file, 0, 0);
         return st;
@@ -223,10 +247,6 @@ static tri_status prepare(const sim_options *o, tri_study **out)
     if (o->workers == 0) {
         return TRI_FAIL(TRI_EINVAL, "--workers N is missing");
     }
-    if (o->curves) {
-        return TRI_FAIL(TRI_EUNBUILT, "--curves is not built yet; use a model "
-                                      "of kind table");
-    }
     TRI_TRY(tri_app_study(o->common.file, &study));
     st = can_simulate(o, study);
     if (st != TRI_OK) {
@@ -247,8 +267,14 @@ static int report(const sim_options *o, const tri_sim_result *result,
     tri_progress p;
 
     tri_ctl_progress(ctl, &p);
+    if (result->missing > 0) {
+        TRI_LOG_JOB(TRI_LOG_WARN,
+                    "%s has no result for %" PRId64 " of the %" PRId64
+                    " configurations that were tried; they count as infeasible",
+                    o->curves, result->missing, result->distinct);
+    }
     if (o->common.json) {
-        print_json(result, ctl);
+        print_json(o, result, ctl);
     } else {
         print_text(result, ctl);
     }

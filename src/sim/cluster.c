@@ -183,6 +183,17 @@ static tri_reason failure_of(const tri_curve_point *end)
     return end->failed ? TRI_REASON_BAD_EXIT : TRI_REASON_NAN;
 }
 
+static const char *sentence_of(const tri_curve_point *end)
+{
+    if (end->missing) {
+        return "nothing is recorded of this configuration";
+    }
+    if (end->final_failure) {
+        return "the recorded run failed";
+    }
+    return end->failed ? "an injected failure" : "not a number";
+}
+
 static tri_status fail_run(tri_cluster *m, int slot)
 {
     const tri_slot *s = &m->slots.list[slot];
@@ -190,9 +201,8 @@ static tri_status fail_run(tri_cluster *m, int slot)
 
     e.u.outcome = blank_outcome(s);
     e.u.outcome.reason = failure_of(&s->end);
-    e.u.outcome.sentence = s->end.final_failure ? "the table's row failed"
-                           : s->end.failed      ? "an injected failure"
-                                                : "not a number";
+    e.u.outcome.sentence = sentence_of(&s->end);
+    m->score.result.missing += s->end.missing;
     if (s->end.final_failure || !s->end.failed) {
         TRI_TRY(tri_score_add(&m->score, s->trial, s->rung, NAN));
     }

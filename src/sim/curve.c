@@ -1,11 +1,12 @@
 /*
- * Curve sources: what a run of a synthetic or table study measures and how
- * long it lasts.  Noise, straggling and failures are drawn by run, so that the
- * same run answers the same wherever it is asked.  Knows nothing of the
- * cluster that the run is on.
+ * Curve sources: what a run of a synthetic or table study, or one answered by
+ * recorded results, measures and how long it lasts.  Noise, straggling and
+ * failures are drawn by run, so that the same run answers the same wherever it
+ * is asked.  Knows nothing of the cluster that the run is on.
  */
 #include "trireme/curve.h"
 
+#include "src/sim/recorded.h"
 #include "src/sim/synthetic.h"
 
 #include <math.h>
@@ -18,8 +19,10 @@
 
 struct tri_curve {
     const tri_study *study;
-    tri_synthetic *synthetic; /* NULL for a table */
-    const tri_table *table;   /* NULL for a synthetic curve */
+    /* the source: one of them, the others NULL */
+    tri_synthetic *synthetic;
+    const tri_table *table;
+    tri_results *recorded;
     double cost_s;
 };
 
@@ -55,6 +58,12 @@ static double row_value(const tri_table *t, int64_t row, int64_t resource)
 double tri_curve_value(const tri_curve *c, const tri_config *config,
                        int64_t resource)
 {
+    double value;
+
+    if (c->recorded != NULL) {
+        tri_results_at(c->recorded, config, resource, &value);
+        return value;
+    }
     if (c->table != NULL) {
         return row_value(c->table, row_of(c, config), resource);
     }
@@ -110,10 +119,23 @@ static void table_at(const tri_curve *c, const tri_config *config, int64_t from,
     out->failed = out->final_failure = row < 0 || c->table->failed[row];
 }
 
+static void recorded_at(const tri_curve *c, const tri_config *config,
+                        int64_t from, int64_t to, tri_curve_point *out)
+{
+    tri_found found = tri_results_at(c->recorded, config, to, &out->objective);
+
+    out->duration_s = c->cost_s * (double)(to - from);
+    out->missing = found == TRI_FOUND_NOT;
+    out->failed = out->final_failure = found != TRI_FOUND;
+}
+
 void tri_curve_at(const tri_curve *c, const tri_config *config, int64_t run,
                   int64_t from, int64_t to, tri_curve_point *out)
 {
-    if (c->table != NULL) {
+    out->missing = 0;
+    if (c->recorded != NULL) {
+        recorded_at(c, config, from, to, out);
+    } else if (c->table != NULL) {
         table_at(c, config, from, to, out);
     } else {
         synthetic_at(c, config, run, from, to, out);
@@ -155,7 +177,9 @@ static tri_status compared(const tri_curve *c, int64_t index,
 
     TRI_TRY(tri_space_at(study->space, index, scratch));
     TRI_TRY(tri_space_ranks(study->space, scratch, &ranks));
-    if (top == 0 && c->table != NULL) {
+    if (top == 0 && c->recorded != NULL) {
+        top = tri_results_top(c->recorded);
+    } else if (top == 0 && c->table != NULL) {
         top = c->table->n_points;
     }
     tri_curve_measured(study, tri_curve_value(c, scratch, top), &m);
@@ -182,10 +206,37 @@ static double enumerate(const tri_curve *c, int64_t count)
     return best;
 }
 
+/* Whether every valid configuration is recorded to the end.  `count`: of the
+ * space. */
+static int is_whole(const tri_curve *c, int64_t count)
+{
+    size_t n = (size_t)tri_space_n_params(c->study->space);
+    tri_config *scratch = calloc(n + 1, sizeof *scratch);
+    int whole = scratch != NULL && tri_results_count(c->recorded) >= count;
+
+    for (int64_t i = 0; whole && i < count; i++) {
+        whole = tri_space_at(c->study->space, i, scratch) == TRI_OK &&
+                tri_results_is_whole(c->recorded, scratch);
+    }
+    free(scratch);
+    return whole;
+}
+
+static double recorded_optimum(const tri_curve *c, int64_t count)
+{
+    if (count < 0 || count > ENUMERATION_MAX || !is_whole(c, count)) {
+        return NAN;
+    }
+    return enumerate(c, count);
+}
+
 double tri_curve_optimum(const tri_curve *c)
 {
     int64_t count = tri_space_count(c->study->space);
 
+    if (c->recorded != NULL) {
+        return recorded_optimum(c, count);
+    }
     if (c->table == NULL && c->study->resource.max == 0) {
         return NAN;
     }
@@ -197,12 +248,22 @@ double tri_curve_optimum(const tri_curve *c)
 
 /* ---- life ------------------------------------------------------------ */
 
+/* The study's own cost of a unit of resource, else `cost_s`. */
+static double cost_of(const tri_study *study, double cost_s)
+{
+    if (study->model.kind != TRI_MODEL_SYNTHETIC ||
+        isnan(study->model.u.synthetic.cost_s)) {
+        return cost_s;
+    }
+    return study->model.u.synthetic.cost_s;
+}
+
 static tri_status open_synthetic(tri_curve *c, double cost_s)
 {
     const tri_study *study = c->study;
     const tri_synthetic_spec *spec = &study->model.u.synthetic;
 
-    c->cost_s = isnan(spec->cost_s) ? cost_s : spec->cost_s;
+    c->cost_s = cost_of(study, cost_s);
     return tri_synthetic_create(study->space, spec->curve, study->seed,
                                 study->resource.min, study->resource.max,
                                 &c->synthetic);
@@ -234,17 +295,44 @@ static tri_status open_source(tri_curve *c, double cost_s)
     }
 }
 
-tri_status tri_curve_create(const tri_study *study, double cost_s,
-                            tri_curve **out)
+static tri_status create(const tri_study *study, tri_curve **out)
 {
     tri_curve *c = calloc(1, sizeof *c);
-    tri_status st;
 
     if (c == NULL) {
         return TRI_FAIL(TRI_ENOMEM, "no memory for a curve source");
     }
     c->study = study;
+    *out = c;
+    return TRI_OK;
+}
+
+tri_status tri_curve_create(const tri_study *study, double cost_s,
+                            tri_curve **out)
+{
+    tri_curve *c = NULL;
+    tri_status st;
+
+    TRI_TRY(create(study, &c));
     st = open_source(c, cost_s);
+    if (st != TRI_OK) {
+        tri_curve_destroy(c);
+        return st;
+    }
+    *out = c;
+    return TRI_OK;
+}
+
+tri_status tri_curve_create_recorded(const tri_study *study,
+                                     const tri_recorded *recorded,
+                                     double cost_s, tri_curve **out)
+{
+    tri_curve *c = NULL;
+    tri_status st;
+
+    TRI_TRY(create(study, &c));
+    c->cost_s = cost_of(study, cost_s);
+    st = tri_results_create(recorded, &c->recorded);
     if (st != TRI_OK) {
         tri_curve_destroy(c);
         return st;
@@ -257,6 +345,7 @@ void tri_curve_destroy(tri_curve *c)
 {
     if (c != NULL) {
         tri_synthetic_destroy(c->synthetic);
+        tri_results_destroy(c->recorded);
         free(c);
     }
 }

@@ -415,6 +415,18 @@ tri_value tri_reader_value(const tri_yaml *at)
     return v;
 }
 
+tri_value tri_reader_cell(const char *text)
+{
+    tri_yaml cell = {TRI_YAML_SCALAR, NULL, 0, 0, text, 1, 0, NULL, NULL, 0, 0};
+    tri_value v = tri_reader_value(&cell);
+
+    if (v.type == TRI_REAL && v.u.d == floor(v.u.d) && fabs(v.u.d) < 9e15) {
+        v.type = TRI_INT;
+        v.u.i = (int64_t)v.u.d;
+    }
+    return v;
+}
+
 /* ---- notes ---- */
 
 static tri_status push(const char *const **list, int *n, size_t *cap,

@@ -59,6 +59,8 @@ int tri_reader_is(const tri_yaml *at, const char *word);
 /* A scalar as a value of a parameter: integer, real (with a unit, perhaps),
  * boolean or word; the word is borrowed from the node. */
 tri_value tri_reader_value(const tri_yaml *at);
+/* The same of a table's cell, where 8.0 is the integer 8. */
+tri_value tri_reader_cell(const char *text);
 
 /* Add a sentence to the study's notes; also to `unbuilt` where running the
  * study would not do what it says. */

@@ -4,23 +4,12 @@
  */
 #include "src/space/study_priv.h"
 
-#include "src/space/quantity.h"
+#include "src/space/csv.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define MAX_COLUMNS 4096
-#define MAX_ROWS    200000
-
-typedef struct csv {
-    char *text; /* cut into cells in place */
-    char **names;
-    int n_columns;
-    char **cells; /* n_rows x n_columns */
-    int64_t n_rows;
-} csv;
 
 typedef struct column_map {
     int *parameters;
@@ -34,160 +23,34 @@ static tri_status no_memory(void)
     return TRI_FAIL(TRI_ENOMEM, "no memory for the table");
 }
 
-/* ---- cells ---- */
-
-/* Cut one cell off *at, quotes removed.  Returns its terminator. */
-static char cut_cell(char **at, char **cell)
-{
-    char *s = *at, *to = s, end;
-    int quoted = *s == '"';
-
-    *cell = s;
-    s += quoted;
-    while (*s && (quoted || (*s != ',' && *s != '\n'))) {
-        if (quoted && *s == '"') {
-            if (s[1] != '"') {
-                quoted = 0;
-                s++;
-                continue;
-            }
-            s++;
-        }
-        *to++ = *s++;
-    }
-    end = *s;
-    *at = end ? s + 1 : s;
-    while (to > *cell && (to[-1] == '\r' || to[-1] == ' ')) {
-        to--;
-    }
-    *to = '\0';
-    return end;
-}
-
-static tri_status cut_header(csv *t, char **at)
-{
-    char end;
-
-    t->names = calloc(MAX_COLUMNS, sizeof *t->names);
-    if (!t->names) {
-        return no_memory();
-    }
-    do {
-        if (t->n_columns == MAX_COLUMNS) {
-            return TRI_FAIL(TRI_ERANGE, "the table has more than %d columns",
-                            MAX_COLUMNS);
-        }
-        end = cut_cell(at, &t->names[t->n_columns++]);
-    } while (end == ',');
-    return TRI_OK;
-}
-
-static tri_status cut_row(csv *t, char **at, int line)
-{
-    char **row = t->cells + t->n_rows * t->n_columns, *extra;
-    int i = 0;
-    char end;
-
-    do {
-        end = cut_cell(at, i < t->n_columns ? &row[i] : &extra);
-        i++;
-    } while (end == ',');
-    if (i == 1 && *row[0] == '\0') {
-        return TRI_OK; /* an empty line */
-    }
-    if (i != t->n_columns) {
-        tri_status st = TRI_FAIL(TRI_EPARSE,
-                                 "a row of %d cells where the "
-                                 "header has %d",
-                                 i, t->n_columns);
-        tri_error_place(NULL, line, 1);
-        return st;
-    }
-    t->n_rows++;
-    return TRI_OK;
-}
-
-static tri_status cut(csv *t)
-{
-    char *at = t->text, *s;
-    size_t lines = 1;
-    int line = 1;
-
-    for (s = at; *s; s++) {
-        lines += *s == '\n';
-    }
-    if (lines > MAX_ROWS) {
-        return TRI_FAIL(TRI_ERANGE, "the table has more than %d rows",
-                        MAX_ROWS);
-    }
-    TRI_TRY(cut_header(t, &at));
-    t->cells = calloc(lines * (size_t)t->n_columns + 1, sizeof *t->cells);
-    if (!t->cells) {
-        return no_memory();
-    }
-    while (*at) {
-        TRI_TRY(cut_row(t, &at, ++line));
-    }
-    if (t->n_rows == 0) {
-        return TRI_FAIL(TRI_EEMPTY, "the table has no rows");
-    }
-    return TRI_OK;
-}
-
-static void free_csv(csv *t)
-{
-    free(t->text);
-    free(t->names);
-    free(t->cells);
-}
-
 /* ---- columns ---- */
 
-static tri_status find_column(const csv *t, const tri_yaml *at,
+static tri_status find_column(const tri_csv *t, const tri_yaml *at,
                               const char *name, int *out)
 {
-    const char *near;
-    int i;
+    int i = tri_csv_find(t, name);
 
-    for (i = 0; i < t->n_columns; i++) {
-        if (strcmp(t->names[i], name) == 0) {
-            *out = i;
-            return TRI_OK;
-        }
+    if (i < 0) {
+        return tri_reader_place(at, tri_csv_no_column(t, name));
     }
-    near = tri_closest(name, (const char *const *)t->names, t->n_columns);
-    return tri_reader_place(
-            at,
-            TRI_FAIL(TRI_EUNKNOWN, "the table has no column \"%.60s\"%s%.60s%s",
-                     name, near ? "; did you mean \"" : "", near ? near : "",
-                     near ? "\"?" : ""));
+    *out = i;
+    return TRI_OK;
 }
 
-static tri_status find_points(const csv *t, const tri_yaml *at,
+static tri_status find_points(const tri_csv *t, const tri_yaml *at,
                               const char *prefix, column_map *m)
 {
-    char name[200];
-    int i;
+    char first[200];
 
-    for (;; m->n_points++) {
-        snprintf(name, sizeof name, "%.150s%d", prefix, m->n_points);
-        for (i = 0; i < t->n_columns && strcmp(t->names[i], name) != 0; i++) {
-        }
-        if (i == t->n_columns) {
-            break;
-        }
-        m->points[m->n_points] = i;
-    }
+    m->n_points = tri_csv_series(t, prefix, m->points);
     if (m->n_points == 0) {
-        return tri_reader_place(at, TRI_FAIL(TRI_EUNKNOWN,
-                                             "the table has no column "
-                                             "\"%.60s0\"",
-                                             prefix));
+        snprintf(first, sizeof first, "%.150s0", prefix);
+        return tri_reader_place(at, tri_csv_no_column(t, first));
     }
     return TRI_OK;
 }
 
-static tri_status map_columns(tri_reader *r, const csv *t, column_map *m)
+static tri_status map_columns(tri_reader *r, const tri_csv *t, column_map *m)
 {
     const tri_table_spec *spec = &r->study->model.u.table;
     const tri_yaml *model = tri_yaml_get(r->root, "model");
@@ -216,32 +79,15 @@ static tri_status map_columns(tri_reader *r, const csv *t, column_map *m)
 
 /* ---- rows ---- */
 
+/* The cell as a value that lives as long as the study. */
 static tri_value cell_value(tri_reader *r, const char *text)
 {
-    tri_yaml cell = {TRI_YAML_SCALAR, NULL, 0, 0, text, 1, 0, NULL, NULL, 0, 0};
-    tri_value v = tri_reader_value(&cell);
+    tri_value v = tri_reader_cell(text);
 
     if (v.type == TRI_WORD) {
         v.u.word = tri_pile_text(r->pile, text, strlen(text));
-    } else if (v.type == TRI_REAL && v.u.d == floor(v.u.d) &&
-               fabs(v.u.d) < 9e15) {
-        v = tri_value_of_int((int64_t)v.u.d); /* 8.0 is the integer 8 */
     }
     return v;
-}
-
-static double cell_number(const char *text)
-{
-    char *end;
-    double d = strtod(text, &end);
-
-    return end == text || *end || !isfinite(d) ? NAN : d;
-}
-
-static int cell_truth(const char *text)
-{
-    return strcmp(text, "true") == 0 || strcmp(text, "True") == 0 ||
-           (cell_number(text) != 0 && !isnan(cell_number(text)));
 }
 
 /* A row's place among its like: by parameters, then as in the file. */
@@ -307,7 +153,7 @@ static double median(double *x, int64_t n)
 }
 
 /* Merge the rows refs[0..n) of one configuration into row `to`. */
-static tri_status merge(tri_reader *r, const csv *t, const column_map *m,
+static tri_status merge(tri_reader *r, const tri_csv *t, const column_map *m,
                         const row_ref *refs, int64_t n, int64_t to)
 {
     struct tri_study_private *p = r->study->priv;
@@ -319,14 +165,14 @@ static tri_status merge(tri_reader *r, const csv *t, const column_map *m,
         return no_memory();
     }
     for (i = 0; i < n; i++) {
-        char **row = t->cells + refs[i].row * t->n_columns;
-        all_failed &= m->failed < 0 || cell_truth(row[m->failed]);
+        char **row = tri_csv_row(t, refs[i].row);
+        all_failed &= m->failed < 0 || tri_csv_truth(row[m->failed]);
     }
     for (k = 0; k < m->n_points; k++) {
         for (i = 0; i < n; i++) {
-            char **row = t->cells + refs[i].row * t->n_columns;
-            int failed = m->failed >= 0 && cell_truth(row[m->failed]);
-            x[i] = failed ? NAN : cell_number(row[m->points[k]]);
+            char **row = tri_csv_row(t, refs[i].row);
+            int failed = m->failed >= 0 && tri_csv_truth(row[m->failed]);
+            x[i] = failed ? NAN : tri_csv_number(row[m->points[k]]);
         }
         p->row_objective[to * m->n_points + k] = median(x, n);
         /* no such column: failed is what has no value anywhere */
@@ -340,7 +186,8 @@ static tri_status merge(tri_reader *r, const csv *t, const column_map *m,
     return TRI_OK;
 }
 
-static tri_status alloc_rows(tri_reader *r, const csv *t, const column_map *m)
+static tri_status alloc_rows(tri_reader *r, const tri_csv *t,
+                             const column_map *m)
 {
     struct tri_study_private *p = r->study->priv;
     size_t n = (size_t)t->n_rows + 1;
@@ -358,7 +205,7 @@ static tri_status alloc_rows(tri_reader *r, const csv *t, const column_map *m)
                    : no_memory();
 }
 
-static tri_status collect(tri_reader *r, const csv *t, const column_map *m)
+static tri_status collect(tri_reader *r, const tri_csv *t, const column_map *m)
 {
     struct tri_study_private *p = r->study->priv;
     int n_params = r->study->model.u.table.n_parameters, k;
@@ -373,7 +220,7 @@ static tri_status collect(tri_reader *r, const csv *t, const column_map *m)
     for (i = 0; i < t->n_rows; i++) {
         tri_value *v = p->cells + i * n_params;
         for (k = 0; k < n_params; k++) {
-            v[k] = cell_value(r, t->cells[i * t->n_columns + m->parameters[k]]);
+            v[k] = cell_value(r, tri_csv_row(t, i)[m->parameters[k]]);
             if (v[k].type == TRI_WORD && !v[k].u.word) {
                 st = no_memory();
                 goto done;
@@ -427,7 +274,7 @@ const char *tri_study_file(const tri_study *study, int i, const char **path,
     return p->file_text;
 }
 
-static tri_status load_csv(tri_reader *r, csv *t)
+static tri_status load_csv(tri_reader *r, tri_csv *t)
 {
     const tri_yaml *at = tri_yaml_get(tri_yaml_get(r->root, "model"), "file");
     char path[4096];
@@ -447,7 +294,7 @@ static tri_status load_csv(tri_reader *r, csv *t)
     }
     st = keep_file(r->study->priv, path, t->text, bytes);
     if (st == TRI_OK) {
-        st = cut(t);
+        st = tri_csv_cut(t);
     }
     if (st != TRI_OK) {
         tri_error_place(path, 1, 1);
@@ -457,7 +304,7 @@ static tri_status load_csv(tri_reader *r, csv *t)
 
 tri_status tri_study_read_table(tri_reader *r)
 {
-    csv t = {NULL, NULL, 0, NULL, 0};
+    tri_csv t = {0};
     column_map m = {NULL, -1, -1, NULL, 0};
     tri_status st;
 
@@ -466,7 +313,7 @@ tri_status tri_study_read_table(tri_reader *r)
     }
     m.parameters = calloc((size_t)r->study->model.u.table.n_parameters + 1,
                           sizeof *m.parameters);
-    m.points = calloc(MAX_COLUMNS + 1, sizeof *m.points);
+    m.points = calloc(TRI_CSV_MAX_COLUMNS + 1, sizeof *m.points);
     if (!m.parameters || !m.points) {
         st = no_memory();
         goto done;
@@ -477,7 +324,7 @@ tri_status tri_study_read_table(tri_reader *r)
 done:
     free(m.parameters);
     free(m.points);
-    free_csv(&t);
+    tri_csv_fini(&t);
     return st;
 }
 

@@ -3,6 +3,7 @@
  */
 #include "tests/app/cli.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static void shape(void **state)
@@ -55,6 +56,96 @@ static void same_seed_same_answer(void **state)
     json_decref(c);
 }
 
+static const char gpt_results[] = "dp,tp,micro_batch,tokens_per_s,failed\n"
+                                  "1,1,1,100,0\n"
+                                  "1,1,2,120,0\n"
+                                  "1,2,1,150,0\n"
+                                  "1,2,2,nan,1\n"
+                                  "2,1,1,190,0\n"
+                                  "2,1,1,210,0\n"
+                                  "2,1,2,170,0\n"
+                                  "2,2,1,220,0\n";
+
+/* A training study on results measured elsewhere. */
+static void recorded_results(void **state)
+{
+    char csv[1024];
+    json_t *o;
+
+    (void)state;
+    cli_write("gpt.yaml", cli_gpt);
+    snprintf(csv, sizeof csv, "%s2,2,2,230,0\n", gpt_results);
+    cli_write("all.csv", csv);
+    o = cli_json(cli_run("sim gpt.yaml --workers 4 --curves all.csv --json"));
+    assert_int_equal(json_integer_value(json_object_get(o, "missing")), 0);
+    assert_true(json_real_value(json_object_get(o, "optimum")) == 230);
+    assert_true(json_real_value(json_object_get(o, "best")) <= 230);
+    json_decref(o);
+    o = cli_json(cli_run("sim gpt.yaml --workers 4 --json --curves all.csv"));
+    assert_int_equal(json_integer_value(json_object_get(o, "distinct")), 4);
+    json_decref(o);
+}
+
+static const char every_layout[] =
+        "study: all\n"
+        "model: {kind: process, command: [./train, '{dp}', '{tp}']}\n"
+        "space: {dp: {choice: [1, 2]}, tp: {choice: [1, 2]},\n"
+        "        micro_batch: {choice: [1, 2]}}\n"
+        "ranks: dp * tp\n"
+        "objective: {maximize: tokens_per_s, compare: total}\n"
+        "resource: {unit: steps, min: 2, max: 4, eta: 2}\n"
+        "budget: {trials: 20}\n"
+        "finals: none\n";
+
+static void missing_results(void **state)
+{
+    const cli_ran *ran;
+    json_t *o;
+
+    (void)state;
+    cli_write("all.yaml", every_layout);
+    cli_write("some.csv", gpt_results);
+    ran = cli_run("sim all.yaml --workers 4 --curves some.csv --json");
+    assert_int_equal(ran->status, 0);
+    assert_int_equal(cli_lines(ran->err), 1);
+    assert_non_null(strstr(ran->err, "some.csv has no result for 1 of the 8 "
+                                     "configurations"));
+    o = cli_json(ran);
+    assert_int_equal(json_integer_value(json_object_get(o, "missing")), 1);
+    assert_true(json_real_value(json_object_get(o, "best")) == 220);
+    assert_true(json_is_null(json_object_get(o, "optimum")));
+    json_decref(o);
+    o = cli_json(cli_run("sim bowl.yaml --workers 3 --json"));
+    assert_null(json_object_get(o, "missing"));
+    json_decref(o);
+}
+
+static void bad_results(void **state)
+{
+    (void)state;
+    cli_write("all.yaml", every_layout);
+    cli_write("slip.csv", "dp,tp,micro_bach,tokens_per_s\n1,1,1,5\n");
+    cli_expect_sentence(
+            cli_run("sim all.yaml --workers 4 --curves slip.csv"), 1,
+            "slip.csv:1:1: the table has no column \"micro_batch\"; did you "
+            "mean \"micro_bach\"?");
+    cli_write("cell.csv", "dp,tp,micro_batch,tokens_per_s\n1,1,1,5\n"
+                          "1,1,2,5o\n");
+    cli_expect_sentence(
+            cli_run("sim all.yaml --workers 4 --curves cell.csv"), 1,
+            "cell.csv:3:1: \"tokens_per_s\" is \"5o\", which is no number");
+    cli_expect_json_error(
+            cli_run("sim all.yaml --workers 4 --curves cell.csv --json"), 1,
+            "type", "5o");
+    cli_write("other.csv", "dp,tp,micro_batch,tokens_per_s\n9,1,1,5\n");
+    cli_expect_sentence(cli_run("sim all.yaml --workers 4 --curves other.csv"),
+                        2, "other.csv records no configuration");
+    cli_expect_sentence(cli_run("sim all.yaml --workers 4 --curves no.csv"), 1,
+                        "no.csv cannot be read");
+    cli_expect_sentence(cli_run("sim all.yaml --workers 4 --curves no.h5"), 1,
+                        "no study at no.h5");
+}
+
 static void refusals(void **state)
 {
     (void)state;
@@ -64,8 +155,6 @@ static void refusals(void **state)
     cli_expect_sentence(cli_run("sim gpt.yaml --workers 2"), 1,
                         "a model of kind gpt cannot be simulated");
     cli_expect_sentence(cli_run("sim none.yaml --workers 2"), 1, "none.yaml");
-    cli_expect_sentence(cli_run("sim bowl.yaml --workers 2 --curves c.csv"), 1,
-                        "not built yet");
     cli_write("wide.yaml", "study: wide\n"
                            "model: {kind: synthetic, fail: 1}\n"
                            "space: {a: {int: [1, 4]}}\n"
@@ -85,6 +174,9 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
             cmocka_unit_test(shape),
             cmocka_unit_test(same_seed_same_answer),
+            cmocka_unit_test(recorded_results),
+            cmocka_unit_test(missing_results),
+            cmocka_unit_test(bad_results),
             cmocka_unit_test(refusals),
     };
     int failed;

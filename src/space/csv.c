@@ -1,0 +1,204 @@
+/*
+ * CSV texts cut into cells in place, and what a cell may mean.  Knows neither
+ * files nor studies.
+ */
+#include "src/space/csv.h"
+
+#include "trireme/expr.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Where in the text, and on which line. */
+typedef struct cursor {
+    char *at;
+    int line;
+} cursor;
+
+static tri_status no_memory(void)
+{
+    return TRI_FAIL(TRI_ENOMEM, "no memory for the table");
+}
+
+/* ---- cutting ---------------------------------------------------------- */
+
+/* Cut one cell off, quotes removed.  Returns its terminator. */
+static char cut_cell(cursor *c, char **cell)
+{
+    char *s = c->at;
+    char *to = s;
+    char end;
+    int quoted = *s == '"';
+
+    *cell = s;
+    s += quoted;
+    while (*s && (quoted || (*s != ',' && *s != '\n'))) {
+        if (quoted && *s == '"') {
+            if (s[1] != '"') {
+                quoted = 0;
+                s++;
+                continue;
+            }
+            s++;
+        }
+        c->line += *s == '\n';
+        *to++ = *s++;
+    }
+    end = *s;
+    c->line += end == '\n';
+    c->at = end ? s + 1 : s;
+    while (to > *cell && (to[-1] == '\r' || to[-1] == ' ')) {
+        to--;
+    }
+    *to = '\0';
+    return end;
+}
+
+static tri_status cut_header(tri_csv *t, cursor *c)
+{
+    char end;
+
+    t->names = calloc(TRI_CSV_MAX_COLUMNS, sizeof *t->names);
+    if (!t->names) {
+        return no_memory();
+    }
+    do {
+        if (t->n_columns == TRI_CSV_MAX_COLUMNS) {
+            return TRI_FAIL(TRI_ERANGE, "the table has more than %d columns",
+                            TRI_CSV_MAX_COLUMNS);
+        }
+        end = cut_cell(c, &t->names[t->n_columns++]);
+    } while (end == ',');
+    return TRI_OK;
+}
+
+static tri_status cut_row(tri_csv *t, cursor *c)
+{
+    char **row = tri_csv_row(t, t->n_rows);
+    char *extra;
+    int line = c->line;
+    int i = 0;
+    char end;
+
+    do {
+        end = cut_cell(c, i < t->n_columns ? &row[i] : &extra);
+        i++;
+    } while (end == ',');
+    if (i == 1 && *row[0] == '\0') {
+        return TRI_OK; /* an empty line */
+    }
+    if (i != t->n_columns) {
+        tri_status st = TRI_FAIL(TRI_EPARSE,
+                                 "a row of %d cells where the header has %d", i,
+                                 t->n_columns);
+        tri_error_place(NULL, line, 1);
+        return st;
+    }
+    t->lines[t->n_rows++] = line;
+    return TRI_OK;
+}
+
+static size_t count_lines(const char *text)
+{
+    size_t lines = 1;
+
+    for (const char *s = text; *s; s++) {
+        lines += *s == '\n';
+    }
+    return lines;
+}
+
+tri_status tri_csv_cut(tri_csv *t)
+{
+    size_t lines = count_lines(t->text);
+    cursor c = {t->text, 1};
+
+    if (lines > TRI_CSV_MAX_ROWS) {
+        return TRI_FAIL(TRI_ERANGE, "the table has more than %d rows",
+                        TRI_CSV_MAX_ROWS);
+    }
+    TRI_TRY(cut_header(t, &c));
+    t->cells = calloc(lines * (size_t)t->n_columns + 1, sizeof *t->cells);
+    t->lines = calloc(lines, sizeof *t->lines);
+    if (!t->cells || !t->lines) {
+        return no_memory();
+    }
+    while (*c.at) {
+        TRI_TRY(cut_row(t, &c));
+    }
+    if (t->n_rows == 0) {
+        return TRI_FAIL(TRI_EEMPTY, "the table has no rows");
+    }
+    return TRI_OK;
+}
+
+void tri_csv_fini(tri_csv *t)
+{
+    free(t->text);
+    free(t->names);
+    free(t->cells);
+    free(t->lines);
+    *t = (tri_csv){0};
+}
+
+/* ---- columns ---------------------------------------------------------- */
+
+char **tri_csv_row(const tri_csv *t, int64_t row)
+{
+    return t->cells + row * t->n_columns;
+}
+
+int tri_csv_find(const tri_csv *t, const char *name)
+{
+    int i = 0;
+
+    while (i < t->n_columns && strcmp(t->names[i], name) != 0) {
+        i++;
+    }
+    return i < t->n_columns ? i : -1;
+}
+
+tri_status tri_csv_no_column(const tri_csv *t, const char *name)
+{
+    const char *near =
+            tri_closest(name, (const char *const *)t->names, t->n_columns);
+
+    return TRI_FAIL(TRI_EUNKNOWN, "the table has no column \"%.60s\"%s%.60s%s",
+                    name, near ? "; did you mean \"" : "", near ? near : "",
+                    near ? "\"?" : "");
+}
+
+int tri_csv_series(const tri_csv *t, const char *prefix, int *out)
+{
+    char name[200];
+    int n = 0;
+
+    for (; n < t->n_columns; n++) {
+        snprintf(name, sizeof name, "%.150s%d", prefix, n);
+        out[n] = tri_csv_find(t, name);
+        if (out[n] < 0) {
+            break;
+        }
+    }
+    return n;
+}
+
+/* ---- cells ------------------------------------------------------------ */
+
+double tri_csv_number(const char *cell)
+{
+    char *end;
+    double d = strtod(cell, &end);
+
+    return end == cell || *end || !isfinite(d) ? NAN : d;
+}
+
+int tri_csv_truth(const char *cell)
+{
+    double d = tri_csv_number(cell);
+
+    return strcmp(cell, "true") == 0 || strcmp(cell, "True") == 0 ||
+           (!isnan(d) && d != 0);
+}

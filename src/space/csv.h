@@ -1,0 +1,44 @@
+/*
+ * CSV texts cut into cells in place: one header line, then rows of as many
+ * cells, each with its line for errors.  Knows neither files nor studies.
+ */
+#ifndef TRI_SPACE_CSV_H
+#define TRI_SPACE_CSV_H
+
+#include "trireme/status.h"
+
+#include <stdint.h>
+
+#define TRI_CSV_MAX_COLUMNS 4096
+#define TRI_CSV_MAX_ROWS    200000
+
+typedef struct tri_csv {
+    char *text; /* cut into cells in place */
+    char **names;
+    int n_columns;
+    char **cells; /* n_rows x n_columns */
+    int *lines;   /* of the rows in the file, from 1; n_rows of them */
+    int64_t n_rows;
+} tri_csv;
+
+/* Cut t->text, malloc'd and terminated, the rest of `t` zero.  TRI_EPARSE with
+ * line and column; TRI_ERANGE beyond the bounds; TRI_EEMPTY without rows.
+ * tri_csv_fini frees what is there, the text too, in any case. */
+tri_status tri_csv_cut(tri_csv *t);
+void tri_csv_fini(tri_csv *t);
+
+char **tri_csv_row(const tri_csv *t, int64_t row);
+/* The number of the column of that name, -1 if there is none. */
+int tri_csv_find(const tri_csv *t, const char *name);
+/* TRI_EUNKNOWN: there is no column `name`; names the closest one. */
+tri_status tri_csv_no_column(const tri_csv *t, const char *name);
+/* The columns prefix0, prefix1, ... as far as they go, into `out` (room for
+ * all columns).  Returns their number. */
+int tri_csv_series(const tri_csv *t, const char *prefix, int *out);
+
+/* A cell as a finite number; NaN where it is anything else. */
+double tri_csv_number(const char *cell);
+/* Whether a cell says true: "true", or a number other than 0. */
+int tri_csv_truth(const char *cell);
+
+#endif
