@@ -164,10 +164,10 @@ static void print_text(const tri_step *s)
     double per_s = (double)(s->tokens > 0 ? s->tokens : s->samples) / s->step_s;
 
     if (s->step == 1) {
-        printf("%8s  %10s  %10s  %10s  %10s\n", "step", "loss", "time",
-               s->tokens > 0 ? "tokens/s" : "samples/s", "memory");
+        printf("%8s  %10s  %10s  %10s  %12s\n", "step", "loss", "time",
+               s->tokens > 0 ? "tokens/s" : "samples/s", "bytes a rank");
     }
-    printf("%8" PRId64 "  %10.6f  %10s  %10s  %10s\n", s->step, s->loss,
+    printf("%8" PRId64 "  %10.6f  %10s  %10s  %12s\n", s->step, s->loss,
            tri_app_duration(s->step_s, time, sizeof time),
            tri_app_number(per_s, rate, sizeof rate),
            tri_app_bytes((double)s->bytes, bytes, sizeof bytes));

@@ -29,6 +29,8 @@ char *tri_app_duration(double s, char *buf, size_t bytes)
 
     if (!isfinite(s) || s < 0) {
         snprintf(buf, bytes, "-");
+    } else if (s < 0.0095) {
+        snprintf(buf, bytes, "%.2g ms", s * 1e3);
     } else if (s < 0.9995) {
         snprintf(buf, bytes, "%.0f ms", s * 1e3);
     } else if (s < 59.95) {

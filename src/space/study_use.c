@@ -4,6 +4,7 @@
  */
 #include "src/space/study_priv.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -349,6 +350,43 @@ static tri_status add_rule(void *ctx, const char *name, const char *text)
     return tri_space_add_constraint(ctx, text, name, 1, 0, 0);
 }
 
+static int is_named(const char *text, const char *name)
+{
+    size_t n = strlen(name);
+    const char *at = text;
+
+    while ((at = strstr(at, name))) {
+        int before =
+                at > text && (isalnum((unsigned char)at[-1]) || at[-1] == '_');
+        int after = isalnum((unsigned char)at[n]) || at[n] == '_';
+
+        if (!before && !after) {
+            return 1;
+        }
+        at += n;
+    }
+    return 0;
+}
+
+static tri_status refuse(const char *rule, const tri_value *values)
+{
+    char given[256] = "", value[64];
+    size_t used = 0;
+
+    for (int i = 0; i < tri_n_engine_params && used < sizeof given; i++) {
+        const char *name = tri_engine_params[i].name;
+
+        if (is_named(rule, name)) {
+            tri_value_print(values[i], value, sizeof value);
+            used += (size_t)snprintf(given + used, sizeof given - used,
+                                     "%s%s=%s", used ? " " : "", name, value);
+        }
+    }
+    return TRI_FAIL(TRI_EINFEASIBLE,
+                    "the layout is refused by the model's rule \"%s\" (%s)",
+                    rule, given);
+}
+
 /* Judge a layout by the model's rules: a space of constants. */
 static tri_status judge(const tri_study *study, const tri_value *values)
 {
@@ -371,10 +409,7 @@ static tri_status judge(const tri_study *study, const tri_value *values)
                  done);
     TRI_TRY_GOTO(st, tri_space_create(b, &s), done);
     if (!tri_space_valid(s, NULL, &rule) && rule >= 0) {
-        st = TRI_FAIL(TRI_EINFEASIBLE,
-                      "the layout is refused by the rule "
-                      "\"%s\"",
-                      tri_space_rule(s, rule));
+        st = refuse(tri_space_rule(s, rule), values);
     }
     tri_space_destroy(s);
 done:
