@@ -120,6 +120,34 @@ static void missing_results(void **state)
     json_decref(o);
 }
 
+/* A table with curves, and the same file given as --curves. */
+static void results_are_a_table_s(void **state)
+{
+    json_t *a;
+    json_t *b;
+
+    (void)state;
+    cli_write("lr.csv", "lr,step_0,step_1,step_2\n0.5,9,6,5\n0.25,8,7,nan\n"
+                        "0.125,7,4,2\n0.125,7,6,4\n0.1,nan,nan,nan\n");
+    cli_write("lr.yaml", "study: lr\n"
+                         "model: {kind: table, file: lr.csv,\n"
+                         "        parameters: [lr], objective: step_2,\n"
+                         "        curve: step_}\n"
+                         "space: table\n"
+                         "objective: {minimize: loss}\n"
+                         "resource: {unit: steps, min: 1, max: 3, eta: 3}\n"
+                         "search: random\n"
+                         "budget: {trials: 10}\n"
+                         "finals: none\n");
+    a = cli_json(cli_run("sim lr.yaml --workers 2 --json"));
+    b = cli_json(cli_run("sim lr.yaml --workers 2 --json --curves lr.csv"));
+    assert_true(json_real_value(json_object_get(b, "optimum")) == 3);
+    assert_int_equal(json_object_del(b, "missing"), 0);
+    assert_true(json_equal(a, b));
+    json_decref(a);
+    json_decref(b);
+}
+
 static void bad_results(void **state)
 {
     (void)state;
@@ -176,6 +204,7 @@ int main(int argc, char **argv)
             cmocka_unit_test(same_seed_same_answer),
             cmocka_unit_test(recorded_results),
             cmocka_unit_test(missing_results),
+            cmocka_unit_test(results_are_a_table_s),
             cmocka_unit_test(bad_results),
             cmocka_unit_test(refusals),
     };
