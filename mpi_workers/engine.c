@@ -47,7 +47,8 @@ static tri_trainer_setup setup_of(const tri_trial_setup *s,
             .clip = study->optimizer.clip,
             .text = corpus->bytes,
             .text_bytes = corpus->n,
-            .quota_bytes = s->quota_bytes};
+            .quota_bytes = s->quota_bytes,
+            .limit_s = study->timeouts.startup_s};
 }
 
 /* Ranks on other machines may have found another file of that name. */

@@ -5,7 +5,7 @@
 #include "mpi_workers/group.h"
 
 #include "mpi_workers/p2p.h"
-#include "mpi_workers/pause.h"
+#include "mpi_workers/watchdog.h"
 #include "trireme/log.h"
 
 #include <stdlib.h>
@@ -164,15 +164,18 @@ static tri_status follow(tri_groups *g, int leader, const have *mine,
 }
 
 static tri_status make(tri_groups *g, const int32_t *ranks, int n, uint64_t key,
-                       MPI_Comm *out)
+                       double limit_s, MPI_Comm *out)
 {
     MPI_Group all;
     MPI_Group some;
+    double before;
     int rc;
 
     MPI_Comm_group(g->peers, &all);
     MPI_Group_incl(all, n, ranks, &some);
+    before = tri_watchdog_begin(limit_s);
     rc = MPI_Comm_create_group(g->peers, some, (int)(key & 0x3fff), out);
+    tri_watchdog_end(before);
     MPI_Group_free(&some);
     MPI_Group_free(&all);
     if (rc != MPI_SUCCESS || *out == MPI_COMM_NULL) {
@@ -227,7 +230,7 @@ tri_status tri_groups_enter(tri_groups *g, const int32_t *ranks, int n,
     if (at >= 0) { /* a peer has dropped it: it cannot be freed together */
         remove_entry(g, at, 0);
     }
-    TRI_TRY(make(g, ranks, n, key, &comm));
+    TRI_TRY(make(g, ranks, n, key, limit_s, &comm));
     TRI_TRY(add(g, ranks, n, &answer, comm));
     *out = comm;
     return TRI_OK;
@@ -268,6 +271,9 @@ static void fold(tri_vote *sum, const tri_vote *v)
     if (!sum->has && v->has) {
         sum->has = 1;
         memcpy(sum->x, v->x, sizeof sum->x);
+        if (sum->status == TRI_OK) {
+            memcpy(sum->sentence, v->sentence, sizeof sum->sentence);
+        }
     }
     for (int i = 0; i < 2; i++) {
         if (v->max[i] > sum->max[i]) {

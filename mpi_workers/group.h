@@ -7,7 +7,8 @@
  * the communicator (MPI_Comm_create_group, so only members take part).  It is
  * kept afterwards while every member's cache has room, else freed by all.
  *
- * One thread; all waits are bounded but for MPI_Comm_create_group itself.
+ * One thread; all waits are bounded.  MPI_Comm_create_group, which never
+ * returns where a member died in it, is watched (watchdog.h).
  */
 #ifndef TRI_MPI_WORKERS_GROUP_H
 #define TRI_MPI_WORKERS_GROUP_H
@@ -40,7 +41,9 @@ void tri_groups_destroy(tri_groups *g, int frees);
  * Enter the group of `ranks` (ascending ranks of `peers`, this one among
  * them; ranks[0] leads) for the forming `key`, which all members give alike
  * and no other forming has had.  Collective over the members.  [out] `out`:
- * borrowed until tri_groups_leave.  TRI_ETIMEOUT, TRI_ECOMM, TRI_ENOMEM.
+ * borrowed until tri_groups_leave.  A wait for a member, and the making of the
+ * communicator, take `limit_s` at most: TRI_ETIMEOUT, or the watchdog's end of
+ * this process.  TRI_ECOMM, TRI_ENOMEM.
  */
 tri_status tri_groups_enter(tri_groups *g, const int32_t *ranks, int n,
                             uint64_t key, double limit_s, MPI_Comm *out);
@@ -54,7 +57,8 @@ int tri_groups_n_cached(const tri_groups *g);
  * One vote.  Every member gives what it has; out comes the same on all:
  * the status of the lowest rank that has one (scope group wins), its class and
  * sentence; the leader's word; the largest numbers; `all` where every rank
- * gave it, `any` where one did; and what the lowest rank with `has` measured.
+ * gave it, `any` where one did; and what the lowest rank with `has` measured,
+ * with its sentence where no rank has a status.
  */
 typedef struct tri_vote {
     int32_t status;

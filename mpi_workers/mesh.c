@@ -3,6 +3,9 @@
  */
 #include "mpi_workers/mesh.h"
 
+#include "mpi_workers/watchdog.h"
+
+#include <math.h>
 #include <stdlib.h>
 
 enum {
@@ -86,27 +89,37 @@ static tri_status create_tied(const tri_mesh *m, const tri_layout *l,
     return create(m->group, ranks, 2, TAG_TIED, out);
 }
 
-tri_status tri_mesh_open(MPI_Comm group, const tri_layout *l, tri_mesh *out)
+static tri_status create_all(tri_mesh *m, const tri_layout *l)
+{
+    TRI_TRY(create_axis(m, l, TAG_TP, &m->tp));
+    TRI_TRY(create_axis(m, l, TAG_DP, &m->dp));
+    TRI_TRY(create_axis(m, l, TAG_PP, &m->pp));
+    return create_tied(m, l, &m->tied);
+}
+
+tri_status tri_mesh_open(MPI_Comm group, const tri_layout *l, double limit_s,
+                         tri_mesh *out)
 {
     tri_mesh m = {.group = group,
                   .tp = MPI_COMM_NULL,
                   .dp = MPI_COMM_NULL,
                   .pp = MPI_COMM_NULL,
                   .tied = MPI_COMM_NULL};
+    double before;
     tri_status st;
 
     MPI_Comm_rank(group, &m.rank);
     MPI_Comm_size(group, &m.size);
     m.at = tri_shard_coord(l, m.rank);
-    TRI_TRY_GOTO(st, create_axis(&m, l, TAG_TP, &m.tp), close);
-    TRI_TRY_GOTO(st, create_axis(&m, l, TAG_DP, &m.dp), close);
-    TRI_TRY_GOTO(st, create_axis(&m, l, TAG_PP, &m.pp), close);
-    TRI_TRY_GOTO(st, create_tied(&m, l, &m.tied), close);
+    before = tri_watchdog_begin(limit_s > 0 ? limit_s : INFINITY);
+    st = create_all(&m, l);
+    tri_watchdog_end(before);
+    if (st != TRI_OK) {
+        tri_mesh_close(&m);
+        return st;
+    }
     *out = m;
     return TRI_OK;
-close:
-    tri_mesh_close(&m);
-    return st;
 }
 
 static void drop(MPI_Comm *comm)

@@ -206,14 +206,13 @@ static tri_status build_local(tri_trainer *t, const tri_trainer_setup *s,
     return TRI_OK;
 }
 
-static tri_status join(tri_trainer *t, MPI_Comm group)
+static tri_status join(tri_trainer *t, MPI_Comm group, double limit_s)
 {
     uint64_t piece =
             t->layout.bucket_bytes ? t->layout.bucket_bytes : (uint64_t)4 << 20;
-
     tri_status st;
 
-    TRI_TRY(tri_mesh_open(group, &t->layout, &t->mesh));
+    TRI_TRY(tri_mesh_open(group, &t->layout, limit_s, &t->mesh));
     tri_coll_init(&t->tensor, t->mesh.tp, piece);
     tri_coll_init(&t->data, t->mesh.dp, piece);
     tri_coll_init(&t->tied, t->mesh.tied, piece);
@@ -235,7 +234,7 @@ tri_status tri_trainer_create(const tri_trainer_setup *setup, MPI_Comm group,
     if (st != TRI_OK) {
         goto drop;
     }
-    TRI_TRY_GOTO(st, join(t, group), drop);
+    TRI_TRY_GOTO(st, join(t, group, setup->limit_s), drop);
     *out = t;
     return TRI_OK;
 drop:

@@ -28,6 +28,7 @@ typedef struct tri_trainer_setup {
     const unsigned char *text; /* gpt; borrowed until destroy */
     int64_t text_bytes;
     uint64_t quota_bytes; /* a rank; 0: no limit */
+    double limit_s;       /* of making communicators, for the watchdog; 0: no */
 } tri_trainer_setup;
 
 /*

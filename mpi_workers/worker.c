@@ -9,6 +9,7 @@
 #include "mpi_workers/p2p.h"
 #include "mpi_workers/pause.h"
 #include "mpi_workers/run.h"
+#include "mpi_workers/watchdog.h"
 #include "trireme/log.h"
 #include "trireme/net.h"
 
@@ -272,6 +273,7 @@ static tri_status join(tri_worker *w, const tri_ev_open *open)
     TRI_TRY(tri_groups_create(w->world.peers, MOST_GROUPS, &w->groups));
     TRI_TRY(tri_channel_create(w->world.control, &w->channel));
     w->epoch = open->epoch;
+    w->outlives = open->level && strcmp(open->level, "heartbeat") == 0;
     tri_channel_set_epoch(w->channel, (uint32_t)open->epoch);
     w->quota_bytes = w->study->memory_bytes
                              ? w->study->memory_bytes
@@ -280,8 +282,12 @@ static tri_status join(tri_worker *w, const tri_ev_open *open)
     return TRI_OK;
 }
 
+/* Freeing communicators is collective: a peer may be gone. */
+#define END_S 30.0
+
 static void fini(tri_worker *w)
 {
+    double before = tri_watchdog_begin(END_S);
     int orderly = !w->dying;
 
     if (w->dying) {
@@ -295,6 +301,7 @@ static void fini(tri_worker *w)
     tri_channel_destroy(w->channel);
     tri_world_close(&w->world, orderly);
     tri_study_destroy(w->study);
+    tri_watchdog_end(before);
 }
 
 int tri_worker_main(int *must_exit)
@@ -323,8 +330,9 @@ int tri_worker_main(int *must_exit)
     if (st != TRI_OK) {
         TRI_LOG(TRI_LOG_ERROR, "this rank cannot take part: %s",
                 tri_error_last()->sentence);
+        w.dying = 1;
     }
-    *must_exit = w.dying || st != TRI_OK;
+    *must_exit = w.dying;
     fini(&w);
     tri_arena_destroy(arena);
     return 0;

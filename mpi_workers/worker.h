@@ -24,6 +24,7 @@ typedef struct tri_worker {
     uint64_t quota_bytes;
     double heard_s; /* when rank 0 last said anything */
     double beat_s;  /* when the next beat is due */
+    int outlives;   /* the job outlives a rank's end: level heartbeat */
     int drained;    /* this rank's drain signal was passed on */
     int leaving;    /* rank 0 said leave */
     int dying;      /* a signal, or no lease: end without ceremony */

@@ -4,13 +4,17 @@
 #include "mpi_workers/world.h"
 
 #include "mpi_workers/pause.h"
+#include "mpi_workers/watchdog.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+double tri_world_start_s = 600;
+
 /* Wait without spinning: rank 0 may be reading a long history. */
 static tri_status wait_patiently(MPI_Request *request)
 {
+    double end = tri_now() + tri_world_start_s;
     tri_pause pause = {0};
     int done = 0;
 
@@ -20,6 +24,12 @@ static tri_status wait_patiently(MPI_Request *request)
         }
         if (done) {
             return TRI_OK;
+        }
+        if (tri_now() > end) {
+            return TRI_FAIL(TRI_ETIMEOUT,
+                            "a rank of the job said nothing for %.0f s at its "
+                            "start",
+                            tri_world_start_s);
         }
         tri_pause_sleep(&pause);
     }
@@ -39,10 +49,10 @@ static tri_status share_seats(tri_world *w)
     mine.cores = w->place.cores;
     mine.host_cores = w->place.host_cores;
     mine.memory_bytes = w->place.memory_bytes;
-    w->seats = seats;
     MPI_Iallgather(&mine, (int)sizeof mine, MPI_BYTE, seats, (int)sizeof mine,
                    MPI_BYTE, w->control, &request);
-    TRI_TRY(wait_patiently(&request));
+    TRI_TRY(wait_patiently(&request)); /* else the seats are left to MPI */
+    w->seats = seats;
     for (int i = 0; i < w->size; i++) {
         for (int j = 0; j < w->size; j++) {
             seats[i].host_ranks += strcmp(seats[i].host, seats[j].host) == 0;
@@ -51,26 +61,32 @@ static tri_status share_seats(tri_world *w)
     return TRI_OK;
 }
 
+/* Two communicators of all ranks; dup is no request. */
+static tri_status duplicate(tri_world *w)
+{
+    double before = tri_watchdog_begin(tri_world_start_s);
+    int failed = MPI_Comm_dup(MPI_COMM_WORLD, &w->control) != MPI_SUCCESS ||
+                 MPI_Comm_dup(MPI_COMM_WORLD, &w->peers) != MPI_SUCCESS;
+
+    tri_watchdog_end(before);
+    if (failed) {
+        return TRI_FAIL(TRI_ECOMM, "the world cannot be duplicated");
+    }
+    MPI_Comm_set_errhandler(w->control, MPI_ERRORS_RETURN);
+    MPI_Comm_set_errhandler(w->peers, MPI_ERRORS_RETURN);
+    return TRI_OK;
+}
+
 tri_status tri_world_open(tri_world *out)
 {
     tri_world w;
-    tri_status st;
 
     memset(&w, 0, sizeof w);
-    if (MPI_Comm_dup(MPI_COMM_WORLD, &w.control) != MPI_SUCCESS ||
-        MPI_Comm_dup(MPI_COMM_WORLD, &w.peers) != MPI_SUCCESS) {
-        return TRI_FAIL(TRI_ECOMM, "the world cannot be duplicated");
-    }
-    MPI_Comm_set_errhandler(w.control, MPI_ERRORS_RETURN);
-    MPI_Comm_set_errhandler(w.peers, MPI_ERRORS_RETURN);
+    TRI_TRY(duplicate(&w));
     MPI_Comm_rank(w.control, &w.rank);
     MPI_Comm_size(w.control, &w.size);
     tri_place_read(&w.place);
-    st = share_seats(&w);
-    if (st != TRI_OK) {
-        free(w.seats);
-        return st;
-    }
+    TRI_TRY(share_seats(&w));
     *out = w;
     return TRI_OK;
 }
@@ -110,10 +126,8 @@ static tri_status hear(tri_world *w, uint64_t bytes, tri_arena *arena,
         return TRI_FAIL(TRI_ENOMEM, "no memory for a study of %llu bytes",
                         (unsigned long long)bytes);
     }
-    st = broadcast(w, data, bytes);
-    if (st == TRI_OK) {
-        st = tri_event_unpack(data, bytes, arena, heard);
-    }
+    TRI_TRY(broadcast(w, data, bytes)); /* else left to MPI */
+    st = tri_event_unpack(data, bytes, arena, heard);
     free(data);
     return st;
 }
@@ -122,24 +136,23 @@ tri_status tri_world_announce(tri_world *w, const tri_event *open,
                               tri_arena *arena, tri_event *heard)
 {
     tri_buffer packed;
-    uint64_t bytes = 0;
-    tri_status st = TRI_OK;
+    tri_status packing = TRI_OK;
+    tri_status st;
 
     tri_buffer_init(&packed);
     if (open) {
-        st = tri_event_pack(open, &packed);
-        bytes = st == TRI_OK ? packed.bytes : 0;
+        packing = tri_event_pack(open, &packed);
     }
-    if (broadcast(w, &bytes, sizeof bytes) != TRI_OK) {
-        st = TRI_ECOMM;
-    } else if (w->rank == 0) {
-        tri_status sent = broadcast(w, packed.data, bytes);
-
-        st = st == TRI_OK ? sent : st;
-    } else if (bytes == 0) {
+    w->announced = packing == TRI_OK ? packed.bytes : 0;
+    TRI_TRY(broadcast(w, &w->announced, sizeof w->announced));
+    if (w->rank == 0) {
+        TRI_TRY(broadcast(w, packed.data, w->announced));
+        st = packing;
+    } else if (w->announced == 0) {
         memset(heard, 0, sizeof *heard);
+        st = TRI_OK;
     } else {
-        st = hear(w, bytes, arena, heard);
+        st = hear(w, w->announced, arena, heard);
     }
     tri_buffer_fini(&packed);
     return st;

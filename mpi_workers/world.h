@@ -10,6 +10,9 @@
 
 #include <mpi.h>
 
+/* All ranks come and hear of the study within this: 600 s, less in tests. */
+extern double tri_world_start_s;
+
 typedef struct tri_seat { /* of one rank */
     char host[64];
     int cores, host_cores;
@@ -22,17 +25,20 @@ typedef struct tri_world {
     MPI_Comm peers;   /* among members while they form groups */
     int rank, size;
     tri_place place;
-    tri_seat *seats; /* of all ranks */
+    tri_seat *seats;    /* of all ranks */
+    uint64_t announced; /* bytes of the announcement */
 } tri_world;
 
-/* Collective over MPI_COMM_WORLD.  [out] out.  TRI_ENOMEM, TRI_ECOMM. */
+/* Collective over MPI_COMM_WORLD.  [out] out.  TRI_ENOMEM, TRI_ECOMM,
+ * TRI_ETIMEOUT. */
 tri_status tri_world_open(tri_world *out);
 /* `frees`: free the communicators (collective); else leave them. */
 void tri_world_close(tri_world *w, int frees);
 /*
  * Collective: rank 0 gives `open`, whose study all others then hear of; NULL
  * dismisses them.  Others give NULL and get it in *heard, borrowed from
- * `arena`; kind TRI_EV_NONE if dismissed.
+ * `arena`; kind TRI_EV_NONE if dismissed.  TRI_ETIMEOUT where rank 0 says
+ * nothing: MPI may still write into *w, so the process is to end.
  */
 tri_status tri_world_announce(tri_world *w, const tri_event *open,
                               tri_arena *arena, tri_event *heard);

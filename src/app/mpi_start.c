@@ -4,7 +4,10 @@
  */
 #include "src/app/mpi_start.h"
 
+#include "mpi_workers/child.h"
+#include "mpi_workers/watchdog.h"
 #include "src/app/app.h"
+#include "trireme/log.h"
 #include "trireme/net.h"
 
 #include <mpi.h>
@@ -26,6 +29,18 @@ static void tune_malloc(void)
     mallopt(M_TOP_PAD, 16 << 20);
 }
 
+/* What a rank that is stuck in MPI ends with: rank 0 has its own status where
+ * its study is closed. */
+static int stuck_status = TRI_EXIT_DONE;
+
+/* From the watchdog's thread, while MPI holds the main one. */
+static void on_stuck(void)
+{
+    tri_child_kill_all();
+    TRI_LOG(TRI_LOG_ERROR, "stuck in MPI beside a rank that is gone: leaving");
+    _exit(stuck_status);
+}
+
 tri_status tri_app_mpi_open(int *rank, int *size)
 {
     int provided = 0;
@@ -40,12 +55,15 @@ tri_status tri_app_mpi_open(int *rank, int *size)
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
     MPI_Comm_rank(MPI_COMM_WORLD, rank);
     MPI_Comm_size(MPI_COMM_WORLD, size);
-    return TRI_OK;
+    stuck_status = *rank > 0 ? TRI_EXIT_DONE : TRI_EXIT_FAULT;
+    return tri_watchdog_open(on_stuck);
 }
 
 /* As soon as one rank is gone without MPI_Finalize, launchers kill the rest:
  * rank 0 gets the time to close its files. */
 #define LAST_S 0.3
+/* MPI_Finalize waits for all ranks, those that have died included. */
+#define FINALIZE_S 30.0
 
 static void wait_for_leader(void)
 {
@@ -57,6 +75,7 @@ static void wait_for_leader(void)
 
 int tri_app_mpi_close(int status, int must_exit)
 {
+    double before;
     int rank = 0;
 
     fflush(stdout);
@@ -68,7 +87,10 @@ int tri_app_mpi_close(int status, int must_exit)
         }
         _exit(status);
     }
+    stuck_status = status;
+    before = tri_watchdog_begin(FINALIZE_S);
     MPI_Finalize();
+    tri_watchdog_end(before);
     return status;
 }
 

@@ -9,7 +9,8 @@
 
 /*
  * Initialise MPI (funneled), with the settings of malloc that collectives
- * need set before it.  [out] rank and size in MPI_COMM_WORLD.  TRI_ECOMM.
+ * need set before it, and the watchdog, which ends this process where MPI never
+ * returns.  [out] rank and size in MPI_COMM_WORLD.  TRI_ECOMM, TRI_ENOMEM.
  */
 tri_status tri_app_mpi_open(int *rank, int *size);
 /* Finalise and return `status`; with `must_exit`, where MPI_Finalize would

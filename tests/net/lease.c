@@ -1,5 +1,5 @@
 /*
- * Workers whose rank 0 has fallen silent end themselves.
+ * Workers whose rank 0 has fallen silent, or never spoke, end themselves.
  */
 #include "mpi_workers/pause.h"
 #include "mpi_workers/worker.h"
@@ -54,10 +54,29 @@ static void silence_ends_a_worker(void **state)
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
+/* Rank 0 comes, and announces nothing. */
+static void no_announcement_ends_a_worker(void **state)
+{
+    tri_world world;
+    int must_exit = 0;
+
+    (void)state;
+    if (me == 0) {
+        assert_int_equal(tri_world_open(&world), TRI_OK);
+    } else {
+        tri_world_start_s = 1;
+        assert_int_equal(tri_worker_main(&must_exit), 0);
+        assert_true(must_exit);
+        assert_int_equal(tri_error_last()->code, TRI_ETIMEOUT);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
             cmocka_unit_test(silence_ends_a_worker),
+            cmocka_unit_test(no_announcement_ends_a_worker),
     };
     int provided;
     int failed;
