@@ -4,6 +4,8 @@
  *
  * After TRI_ETIMEOUT the communicator is in an unknown state: what was sent
  * may still arrive.  Sent bytes are copied, so the caller's are free at once.
+ *
+ * One thread.  What it has to do beside waiting is its attendant's.
  */
 #ifndef TRI_MPI_WORKERS_P2P_H
 #define TRI_MPI_WORKERS_P2P_H
@@ -17,7 +19,18 @@
 /* Set (by a signal handler) where this process ends: all waits give up. */
 extern volatile sig_atomic_t tri_p2p_abandoned;
 
-/* Send `bytes` bytes.  TRI_ETIMEOUT after `limit_s`, TRI_ECOMM, TRI_ENOMEM. */
+/*
+ * From now on waits call `attend` between two looks, some hundred times a
+ * second; where it returns non-zero the wait gives up (TRI_ETIMEOUT).  It must
+ * not wait here itself.  NULL: nobody attends.  Forgets who was silent.
+ */
+void tri_p2p_attend(int (*attend)(void *ctx), void *ctx);
+/* The rank in MPI_COMM_WORLD whose silence was the first that a wait gave up
+ * on since tri_p2p_attend; -1: none. */
+int tri_p2p_silent(void);
+
+/* Send `bytes` bytes.  TRI_ETIMEOUT after `limit_s` or where the attendant
+ * gives up, TRI_ECOMM, TRI_ENOMEM. */
 tri_status tri_p2p_send(MPI_Comm comm, int to, int tag, const void *data,
                         int bytes, double limit_s);
 /* Receive exactly `bytes` bytes.  [out] data, on success only.  As above;

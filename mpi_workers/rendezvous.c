@@ -3,7 +3,7 @@
  */
 #include "mpi_workers/rendezvous.h"
 
-#include "mpi_workers/wait.h"
+#include "mpi_workers/p2p.h"
 
 #include <netinet/in.h>
 #include <stdio.h>
@@ -15,6 +15,11 @@
 /* Outside what systems give to clients (32768 and up), above the services. */
 #define FIRST_PORT 20000
 #define N_PORTS    10000
+
+enum { /* tags on the group's communicator */
+    TAG_PLACE = 1,
+    TAG_PLACES
+};
 
 typedef struct place {
     char host[60];
@@ -67,32 +72,47 @@ static void settle(const place *all, tri_rendezvous *out)
              out->local_size == out->size ? "127.0.0.1" : all[0].host);
 }
 
+/* All places on all ranks, by way of the leader, who can name a silent one. */
+static tri_status share(MPI_Comm comm, const tri_rendezvous *r, double limit_s,
+                        place *all)
+{
+    int bytes = r->size * (int)sizeof *all;
+
+    if (r->rank > 0) {
+        TRI_TRY(tri_p2p_send(comm, 0, TAG_PLACE, &all[r->rank],
+                             (int)sizeof *all, limit_s));
+        return tri_p2p_receive(comm, 0, TAG_PLACES, all, bytes, limit_s);
+    }
+    for (int i = 1; i < r->size; i++) {
+        TRI_TRY(tri_p2p_receive(comm, i, TAG_PLACE, &all[i], (int)sizeof *all,
+                                limit_s));
+    }
+    for (int i = 1; i < r->size; i++) {
+        TRI_TRY(tri_p2p_send(comm, i, TAG_PLACES, all, bytes, limit_s));
+    }
+    return TRI_OK;
+}
+
 tri_status tri_rendezvous_meet(MPI_Comm comm, uint64_t key, double limit_s,
                                tri_rendezvous *out)
 {
     tri_rendezvous r = {0};
-    place mine = {{0}, 0};
-    MPI_Request request;
     tri_status st;
     place *all;
 
     MPI_Comm_rank(comm, &r.rank);
     MPI_Comm_size(comm, &r.size);
-    all = calloc((size_t)r.size + 1, sizeof *all);
+    all = calloc((size_t)r.size, sizeof *all);
     if (!all) {
         return TRI_FAIL(TRI_ENOMEM, "no memory for a group's places");
     }
-    gethostname(mine.host, sizeof mine.host - 1);
-    mine.port = r.rank == 0 ? find_port(key) : 0;
-    all[r.size] = mine; /* lives as long as the request */
-    MPI_Iallgather(&all[r.size], (int)sizeof mine, MPI_BYTE, all,
-                   (int)sizeof mine, MPI_BYTE, comm, &request);
-    st = tri_wait_until(&request, tri_wait_now() + limit_s);
-    if (st != TRI_OK) {
-        return st; /* the places are left to MPI */
+    gethostname(all[r.rank].host, sizeof all->host - 1);
+    all[r.rank].port = r.rank == 0 ? find_port(key) : 0;
+    st = share(comm, &r, limit_s, all);
+    if (st == TRI_OK) {
+        settle(all, &r);
+        *out = r;
     }
-    settle(all, &r);
     free(all);
-    *out = r;
-    return TRI_OK;
+    return st;
 }

@@ -6,6 +6,7 @@
 #include "mpi_workers/p2p.h"
 #include "mpi_workers/pause.h"
 #include "mpi_workers/run_internal.h"
+#include "mpi_workers/watchdog.h"
 #include "trireme/log.h"
 
 #include <math.h>
@@ -17,6 +18,11 @@
 #define VERDICT_S 1.0
 /* Beyond any pause that a leader in order makes between two words. */
 #define PATIENCE_S 60.0
+/* Beyond the grace, to a member that was told to leave; rank 0 waits five. */
+#define ANSWER_S 2.0
+/* The progress limit where the study says auto, as rank 0 has it. */
+#define PROGRESS_LEAST_S 30.0
+#define PROGRESS_STEPS   5.0
 
 tri_reason tri_run_reason(tri_status st)
 {
@@ -55,16 +61,43 @@ static void poll_control(tri_run *r)
 
     tri_worker_tend(r->w);
     while (tri_worker_receive(r->w, &m)) {
-        const tri_cmd_verdict *v = &m.u.command.u.verdict;
+        const tri_command *c = &m.u.command;
+        const tri_cmd_verdict *v = &c->u.verdict;
 
-        if (r->leads && m.u.command.kind == TRI_CMD_VERDICT &&
-            v->run == r->number && v->attempt == r->attempt) {
+        if (r->leads && c->kind == TRI_CMD_VERDICT && v->run == r->number &&
+            v->attempt == r->attempt) {
             r->verdict = *v;
             r->has_verdict = 1;
         } else {
+            r->superseded = r->superseded || c->kind == TRI_CMD_ASSIGN;
             tri_channel_keep(r->w->channel);
         }
     }
+}
+
+static int is_called_off(const tri_run *r)
+{
+    return r->w->leaving || r->parting || r->superseded ||
+           (r->has_verdict && r->verdict.verdict != TRI_VERDICT_CONTINUE);
+}
+
+/* While this rank waits for another member: whether to wait no longer. */
+static int attend(void *ctx)
+{
+    tri_run *r = ctx;
+    double now = tri_now();
+
+    poll_control(r);
+    if (r->w->dying) {
+        return 1;
+    }
+    if (!is_called_off(r)) {
+        return 0;
+    }
+    if (r->called_off_s <= 0) {
+        r->called_off_s = now;
+    }
+    return now - r->called_off_s > r->w->study->timeouts.grace_s + ANSWER_S;
 }
 
 /* Whether the leader has measured enough, or long enough. */
@@ -110,7 +143,37 @@ static void note_step(tri_run *r, const tri_step *s)
     if (r->leads) {
         tri_run_observe(r, s);
     }
+    r->slowest_s = s->step_s > r->slowest_s ? s->step_s : r->slowest_s;
     r->last = *s;
+}
+
+/* How long a call into the trial may take at level heartbeat: by then rank 0
+ * has struck this rank for certain.  At level resume a rank that ends takes
+ * the job along, so it may stay. */
+static double longest_call(const tri_run *r)
+{
+    const tri_study *study = r->w->study;
+    double progress = study->timeouts.progress_s;
+
+    if (!r->w->outlives) {
+        return INFINITY;
+    }
+    if (!(progress > 0)) {
+        progress = fmax(PROGRESS_LEAST_S, PROGRESS_STEPS * r->slowest_s);
+    }
+    if (r->slowest_s <= 0) {
+        progress = fmax(progress, study->timeouts.startup_s);
+    }
+    return progress + study->timeouts.grace_s + tri_worker_lease_s;
+}
+
+static tri_status step_once(tri_run *r, tri_step *s)
+{
+    double before = tri_watchdog_begin(longest_call(r));
+    tri_status st = r->ops->step(r->trial, r->leads ? leaders_word(r) : 0, s);
+
+    tri_watchdog_end(before);
+    return st;
 }
 
 static int at_goal(const tri_run *r)
@@ -129,7 +192,7 @@ static tri_status step_on(tri_run *r, int *word)
         if (r->w->dying) {
             return TRI_OK;
         }
-        TRI_TRY(r->ops->step(r->trial, r->leads ? leaders_word(r) : 0, &s));
+        TRI_TRY(step_once(r, &s));
         note_step(r, &s);
         *word = s.word;
     }
@@ -163,6 +226,15 @@ static void await_verdict(tri_run *r)
     }
 }
 
+/* From here on the run is another one. */
+static void renumber(tri_run *r, const decision *d)
+{
+    r->number = d->next_run;
+    r->rung = d->next_rung;
+    r->attempt = 0;
+    r->resource = d->resource;
+}
+
 static decision decide(tri_run *r)
 {
     const tri_cmd_verdict *v = &r->verdict;
@@ -171,6 +243,7 @@ static decision decide(tri_run *r)
     if (!r->has_verdict) { /* late: free the ranks by ourselves */
         d.save = r->a->save && !r->w->leaving;
         d.drain = r->w->leaving;
+        r->parting = 1;
         return d;
     }
     d.goes_on = v->verdict == TRI_VERDICT_CONTINUE;
@@ -180,6 +253,10 @@ static decision decide(tri_run *r)
     d.next_rung = v->next_rung;
     d.resource = v->resource;
     r->has_verdict = 0;
+    r->parting = !d.goes_on;
+    if (d.goes_on) { /* a verdict on the next run may come at once */
+        renumber(r, &d);
+    }
     return d;
 }
 
@@ -242,10 +319,7 @@ static tri_status save(tri_run *r)
 
 static tri_status go_on(tri_run *r, const decision *d)
 {
-    r->number = d->next_run;
-    r->rung = d->next_rung;
-    r->attempt = 0;
-    r->resource = d->resource;
+    renumber(r, d);
     r->done = r->ended = 0;
     r->checkpoint[0] = 0;
     tri_run_restart_reports(r);
@@ -269,6 +343,8 @@ static tri_status open_trial(tri_run *r)
     const tri_assignment *a = r->a;
     char path[4096];
     tri_trial_setup setup;
+    double before;
+    tri_status st;
 
     TRI_TRY(tri_goal_set(r->w->study, &a->layout, a->resource, &r->goal));
     if (r->leads) {
@@ -296,7 +372,10 @@ static tri_status open_trial(tri_run *r)
                               .warmup_steps = r->goal.warmup,
                               .checkpoint = a->checkpoint ? path : NULL};
     r->last.step = setup.first_step;
-    return r->ops->open(&setup, &r->trial);
+    before = tri_watchdog_begin(longest_call(r));
+    st = r->ops->open(&setup, &r->trial);
+    tri_watchdog_end(before);
+    return st;
 }
 
 /* Run, and go on in place as long as rank 0 says so. */
@@ -340,6 +419,12 @@ static void tell_failure(tri_run *r, tri_status st)
     char sentence[TRI_ERROR_BYTES];
 
     snprintf(sentence, sizeof sentence, "%s", tri_error_last()->sentence);
+    r->lost_rank = st == TRI_ETIMEOUT ? tri_p2p_silent() : -1;
+    if (r->lost_rank >= 0) { /* the group's trouble, not the trial's */
+        tri_run_flush(r);
+        tri_run_tell(r, TRI_EV_LOST, TRI_REASON_RANK_LOST, sentence);
+        return;
+    }
     if (r->trial && r->ops->reason) {
         reason = r->ops->reason(r->trial);
     }
@@ -372,6 +457,8 @@ void tri_run_execute(tri_worker *w, const tri_assignment *a)
     r.resource = a->resource;
     r.leads = a->ranks[0] == w->world.rank;
     r.comm = MPI_COMM_NULL;
+    r.lost_rank = -1;
+    tri_p2p_attend(attend, &r);
     st = tri_groups_enter(w->groups, a->ranks, a->n_ranks, key_of(a),
                           w->study->timeouts.startup_s, &r.comm);
     if (st == TRI_OK) {
@@ -380,7 +467,7 @@ void tri_run_execute(tri_worker *w, const tri_assignment *a)
     if (st == TRI_OK) {
         st = run_through(&r);
     }
-    tri_worker_tend(w); /* a signal may be what is behind it */
+    tri_worker_tend(w); /* a signal, or no lease, may be what is behind it */
     if (st != TRI_OK && r.leads && !w->dying) {
         tell_failure(&r, st);
     }
@@ -391,5 +478,6 @@ void tri_run_execute(tri_worker *w, const tri_assignment *a)
             tri_groups_leave(w->groups, r.comm, broken);
         }
     }
+    tri_p2p_attend(NULL, NULL);
     tri_measure_destroy(r.measure);
 }

@@ -4,7 +4,14 @@
  * place or leaves.
  *
  * The leader's word reaches the members at each step's end and, between runs,
- * by a message of its own.  All waits are bounded.
+ * by a message of its own.
+ *
+ * All waits are bounded.  One for another member attends to rank 0 meanwhile:
+ * once the run is over by its word, or this rank was given another run, the
+ * wait lasts `timeouts.grace` and 2 s at most, and the leader names the member
+ * that was silent, so that it alone is struck.  The blocking collectives inside
+ * a step cannot attend: at survival level heartbeat the watchdog ends a rank
+ * that stays in them until it was struck for certain.
  */
 #ifndef TRI_MPI_WORKERS_RUN_H
 #define TRI_MPI_WORKERS_RUN_H

@@ -32,7 +32,12 @@ typedef struct tri_run {
     int ended; /* the trial ended by itself */
     int has_verdict;
     tri_cmd_verdict verdict;
-    struct { /* since the last report (leader) */
+    int parting;         /* the decision to leave was made */
+    int superseded;      /* rank 0 has given this rank another run */
+    double called_off_s; /* when a wait first knew that all this is over */
+    double slowest_s;    /* step so far */
+    int lost_rank;       /* told with the outcome; -1: none */
+    struct {             /* since the last report (leader) */
         int seq;
         double sent_s;
         int64_t steps, tokens, samples, step;
@@ -51,6 +56,8 @@ void tri_run_observe(tri_run *r, const tri_step *s);
 void tri_run_flush(tri_run *r);
 /* Begin a run of another number: its reports count from 0. */
 void tri_run_restart_reports(tri_run *r);
+/* Leader: whether there is an objective by what was measured so far. */
+int tri_run_is_measured(tri_run *r);
 /* Leader: tell rank 0 how the run stands: an event kind, and for failures the
  * class and sentence. */
 void tri_run_tell(tri_run *r, tri_event_kind event, tri_reason reason,

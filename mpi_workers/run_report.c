@@ -135,6 +135,14 @@ static void put_measurement(const tri_run *r, tri_ev_outcome *out)
     out->flaky = (uint8_t)m.flaky;
 }
 
+int tri_run_is_measured(tri_run *r)
+{
+    tri_ev_outcome o = {.objective = NAN};
+
+    put_measurement(r, &o);
+    return r->ops == &tri_trial_synthetic || !isnan(o.objective);
+}
+
 void tri_run_tell(tri_run *r, tri_event_kind event, tri_reason reason,
                   const char *sentence)
 {
@@ -149,7 +157,7 @@ void tri_run_tell(tri_run *r, tri_event_kind event, tri_reason reason,
     o->attempt = r->attempt;
     o->reason = (int32_t)reason;
     o->sentence = sentence;
-    o->lost_rank = -1;
+    o->lost_rank = r->lost_rank;
     o->objective = o->lo = o->hi = o->loss = NAN;
     o->tokens_per_s = o->samples_per_s = o->step_s = NAN;
     if (r->measure) {

@@ -180,6 +180,26 @@ static int is_outcome(int kind)
            kind == TRI_EV_INTERRUPTED;
 }
 
+/* A leader names the member that it waited for in vain: it alone is struck.
+ * Not so where the run is over or the rank is none of its others. */
+static void strike_silent(tri_driver *d, tri_ev_outcome *o, int from)
+{
+    tri_run_view v;
+    int named = o->lost_rank;
+
+    o->lost_rank = -1;
+    tri_ctl_run(d->ctl, o->run, &v);
+    if (v.state == TRI_RUN_ENDED || v.attempt != o->attempt) {
+        return;
+    }
+    for (int i = 0; i < v.n_ranks; i++) {
+        if (v.ranks[i] == named && named != from) {
+            o->lost_rank = named;
+            tri_driver_strike(d, named);
+        }
+    }
+}
+
 static tri_status on_run(tri_driver *d, const tri_message *m, int from)
 {
     tri_event event;
@@ -201,7 +221,10 @@ static tri_status on_run(tri_driver *d, const tri_message *m, int from)
                 tri_message_name(m->kind), (long long)run, from);
         return TRI_OK;
     }
-    if (event.kind == TRI_EV_FAILED) {
+    if (event.kind == TRI_EV_LOST) {
+        strike_silent(d, &event.u.outcome, from);
+    }
+    if (event.kind == TRI_EV_FAILED || event.kind == TRI_EV_LOST) {
         TRI_LOG(TRI_LOG_DEBUG, "run %lld failed: %s: %s", (long long)run,
                 tri_reason_name((tri_reason)event.u.outcome.reason),
                 event.u.outcome.sentence);

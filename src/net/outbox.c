@@ -77,7 +77,7 @@ static void drop_checkpoint(const tri_driver *d,
     }
 }
 
-static void strike(tri_driver *d, int rank)
+void tri_driver_strike(tri_driver *d, int rank)
 {
     if (rank >= 1 && rank < d->world->size) {
         d->peers[rank].gone = 1;
@@ -121,7 +121,7 @@ static tri_status carry_out(tri_driver *d, const tri_command *c)
         drop_checkpoint(d, &c->u.drop_checkpoint);
         break;
     case TRI_CMD_STRIKE:
-        strike(d, c->u.strike.rank);
+        tri_driver_strike(d, c->u.strike.rank);
         break;
     case TRI_CMD_LEAVE:
         tri_driver_leave(d);
