@@ -11,6 +11,8 @@
 
 /* Everything but study texts is small; those are broadcast. */
 #define LARGEST_BYTES (16 << 20)
+/* From a message's first part to its last; its sender may have died. */
+#define ARRIVE_S 5.0
 
 typedef struct parcel { /* a message on its way, or put aside */
     struct parcel *next;
@@ -158,6 +160,38 @@ int tri_channel_flush(tri_channel *ch, double limit_s)
     return ch->n_out;
 }
 
+static void refuse(tri_channel *ch, int tag, const char *why)
+{
+    ch->refused++;
+    TRI_LOG(TRI_LOG_WARN, "message refused: tag %d, %zu bytes from rank %d: %s",
+            tag, ch->in.bytes, ch->in_from, why);
+}
+
+/* Receive the message that was matched into ch->in; 0 where the rest of it
+ * does not come: the memory is then left to MPI. */
+static int arrive(tri_channel *ch, int bytes, MPI_Message *matched)
+{
+    double end = tri_now() + ARRIVE_S;
+    tri_pause pause = {0};
+    MPI_Request request;
+    int done = 0;
+
+    if (MPI_Imrecv(ch->in.data, bytes, MPI_BYTE, matched, &request) !=
+        MPI_SUCCESS) {
+        return 0;
+    }
+    while (MPI_Test(&request, &done, MPI_STATUS_IGNORE) == MPI_SUCCESS &&
+           !done) {
+        if (tri_now() > end) {
+            tri_buffer_init(&ch->in);
+            return 0;
+        }
+        tri_pause_sleep(&pause);
+    }
+    ch->in.bytes = (size_t)bytes;
+    return 1;
+}
+
 /* Take one message off the communicator into ch->in; 0 if there is none. */
 static int take(tri_channel *ch, int *tag)
 {
@@ -188,16 +222,11 @@ static int take(tri_channel *ch, int *tag)
             bytes = 0;
         }
     }
-    MPI_Mrecv(ch->in.data, bytes, MPI_BYTE, &matched, MPI_STATUS_IGNORE);
-    ch->in.bytes = (size_t)bytes;
+    if (!arrive(ch, bytes, &matched)) {
+        refuse(ch, *tag, "it did not arrive whole");
+        return 0;
+    }
     return 1;
-}
-
-static void refuse(tri_channel *ch, int tag, const char *why)
-{
-    ch->refused++;
-    TRI_LOG(TRI_LOG_WARN, "message refused: tag %d, %zu bytes from rank %d: %s",
-            tag, ch->in.bytes, ch->in_from, why);
 }
 
 /* Unpack ch->in; 0 where it is refused. */
