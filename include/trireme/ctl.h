@@ -180,6 +180,8 @@ typedef struct tri_standing {
     int64_t trial; /* -1: none */
     double objective, lo, hi;
     int ranks, repeats;
+    int finals;       /* measured in the finals, else in the search */
+    int64_t resource; /* of each repeat */
 } tri_standing;
 
 typedef struct tri_answer {

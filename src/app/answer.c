@@ -105,6 +105,21 @@ json_t *tri_app_answer_json(const tri_ctl *ctl, int top)
 
 /* ---- for people ------------------------------------------------------ */
 
+/* "3 x 64 steps" in the finals, "16 steps" in the search. */
+static char *measured(const tri_study *study, const tri_standing *s, char *buf,
+                      size_t bytes)
+{
+    const char *unit = tri_unit_name(study->resource.unit);
+
+    if (s->finals) {
+        snprintf(buf, bytes, "%d x %" PRId64 " %s", s->repeats, s->resource,
+                 unit);
+    } else {
+        snprintf(buf, bytes, "%" PRId64 " %s", s->resource, unit);
+    }
+    return buf;
+}
+
 static void print_top(const tri_ctl *ctl, int top, FILE *out)
 {
     const tri_study *study = tri_ctl_study(ctl);
@@ -124,7 +139,7 @@ static void print_top(const tri_ctl *ctl, int top, FILE *out)
     tri_app_table_cell(t, "trial");
     tri_app_table_cell(t, tri_app_objective_unit(study));
     tri_app_table_cell(t, "95 %");
-    tri_app_table_cell(t, "runs");
+    tri_app_table_cell(t, "measured");
     tri_app_table_cell(t, "ranks");
     tri_app_table_cell(t, "configuration");
     for (int i = 0; i < n; i++) {
@@ -132,7 +147,7 @@ static void print_top(const tri_ctl *ctl, int top, FILE *out)
         tri_app_table_number(t, list[i].objective);
         tri_app_table_cell(
                 t, tri_app_interval(list[i].lo, list[i].hi, buf, sizeof buf));
-        tri_app_table_int(t, list[i].repeats);
+        tri_app_table_cell(t, measured(study, &list[i], buf, sizeof buf));
         tri_app_table_int(t, list[i].ranks);
         tri_app_table_cell(
                 t, tri_app_config_text(ctl, list[i].trial, buf, sizeof buf));

@@ -191,7 +191,9 @@ static void stand(const tri_ctl *ctl, const tri_pooled *noise,
                           .lo = mean.lo,
                           .hi = mean.hi,
                           .ranks = ctl->trials[c->trial].ranks,
-                          .repeats = c->n_values};
+                          .repeats = c->n_values,
+                          .finals = 1,
+                          .resource = ctl->finals.resource};
 }
 
 static int ahead(const tri_ctl *ctl, const tri_standing *a,
@@ -262,7 +264,9 @@ static tri_standing standing_of(const tri_ctl *ctl, int64_t trial)
                           .lo = t->lo,
                           .hi = t->hi,
                           .ranks = t->ranks,
-                          .repeats = 1};
+                          .repeats = 1,
+                          .resource =
+                                  tri_sched_resource(ctl->sched, t->top_rung)};
 }
 
 static int has_finals(const tri_ctl *ctl)
@@ -277,7 +281,7 @@ static int has_finals(const tri_ctl *ctl)
 
 void tri_ctl_answer(const tri_ctl *ctl, tri_answer *out)
 {
-    tri_standing nobody = {-1, NAN, NAN, NAN, 0, 0};
+    tri_standing nobody = {.trial = -1, .objective = NAN, .lo = NAN, .hi = NAN};
 
     *out = (tri_answer){.winner = nobody,
                         .baseline = nobody,
