@@ -73,6 +73,13 @@ TRI_API tri_status tri_history_replay_each(const tri_history *h,
 
 /* ---- writing --------------------------------------------------------- */
 
+/*
+ * Start HDF5.  A program that calls MPI_Init and writes a record calls this
+ * before: HDF5 started later ends itself in MPI_Finalize, where it dies of a
+ * file that a full disk kept from being closed.  TRI_EINTERNAL.
+ */
+TRI_API tri_status tri_record_prepare(void);
+
 typedef struct tri_record tri_record;
 
 typedef struct tri_record_facts { /* texts of group /study */

@@ -366,7 +366,8 @@ static int tune(const tune_options *o, int argc, char **argv)
     int status;
 
     tri_app_mpi_signals(launch_rank > 0 ? 0 : TRI_EXIT_INTERRUPTED);
-    if (tri_app_mpi_open(&rank, &size) != TRI_OK) {
+    if ((launch_rank <= 0 && tri_record_prepare() != TRI_OK) ||
+        tri_app_mpi_open(&rank, &size) != TRI_OK) {
         return tri_app_fail();
     }
     tri_app_errors(o->common.json, rank > 0 || (size == 1 && launch_rank > 0));

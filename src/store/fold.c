@@ -72,7 +72,7 @@ static tri_status start_live(tri_record *r, const tri_ctl *ctl)
     TRI_TRY_GOTO(st, tri_sys_sync_dir(r->files.dir), close_file);
     return tri_live_start(file, &r->live);
 close_file:
-    tri_h5file_close(file);
+    tri_tables_discard(file, path);
     return st;
 }
 

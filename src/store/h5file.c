@@ -26,6 +26,9 @@ struct tri_h5file {
 
 tri_status tri_h5_start(void)
 {
+    /* every file is closed by its owner: at exit there would be left only what
+     * a full disk kept from being closed, and HDF5 dies of trying again */
+    H5dont_atexit();
     if (H5open() < 0) {
         return TRI_FAIL(TRI_EINTERNAL, "HDF5 cannot be started");
     }

@@ -69,6 +69,7 @@ tri_status tri_journal_create(const tri_files *files, int epoch,
     TRI_TRY_GOTO(st, tri_files_init(&j->files, files->path), free_journal);
     tri_files_name(files, TRI_FILE_JOURNAL, epoch, j->path);
     j->epoch = epoch;
+    j->exit_fd = -1;
     j->seq = next_seq;
     tri_buffer_init(&j->buffer);
     TRI_TRY_GOTO(st, tri_segment_pack_first(epoch, seals, n_seals, &j->buffer),
@@ -89,6 +90,9 @@ free_journal:
 void tri_journal_destroy(tri_journal *j)
 {
     if (j) {
+        if (j->exit_fd >= 0) {
+            close(j->exit_fd);
+        }
         close(j->fd);
         tri_buffer_fini(&j->buffer);
         free(j);

@@ -49,6 +49,11 @@ static int exists(const tri_files *files)
     return found;
 }
 
+tri_status tri_record_prepare(void)
+{
+    return tri_h5_start();
+}
+
 int tri_record_exists(const char *path)
 {
     tri_files files;
@@ -252,9 +257,10 @@ static void warn_of_overtaking(const tri_record *r, const tri_history *h)
 static void take_back(const tri_record *r)
 {
     tri_error error = *tri_error_last();
-    const tri_journal *j = r->journal;
+    tri_journal *j = r->journal;
 
     if (j) {
+        tri_outcome_release(j);
         tri_files_remove(&r->files, j->epoch, j->fd, j->path);
         TRI_FAIL(error.code, "%s", error.sentence);
     }
@@ -267,6 +273,7 @@ static tri_status begin(tri_record *r, const tri_history *h, ino_t before)
     warn_of_overtaking(r, h);
     TRI_TRY(begin_segment(r, h, last + 1));
     TRI_TRY(check_basis(r, before));
+    TRI_TRY(tri_outcome_reserve(r->journal));
     r->first_seq = r->journal->seq;
     r->is_first = tri_history_n(h) == 0;
     r->was_folded = !h->live && tri_history_n(h) > 0;
@@ -496,8 +503,9 @@ tri_status tri_record_close(tri_record *r, const tri_ctl *ctl,
  * without it we could not tell that nobody else has begun. */
 static tri_status discard(tri_record *r)
 {
-    const tri_journal *j = r->journal;
+    tri_journal *j = r->journal;
 
+    tri_outcome_release(j);
     TRI_TRY(tri_files_remove(&r->files, j->epoch, j->fd, r->files.path));
     TRI_TRY(tri_record_remove_segments(r, 0));
     TRI_TRY(tri_record_remove_segments(r, 1));

@@ -67,8 +67,9 @@ typedef struct tri_journal {
     uint64_t bytes; /* of whole records */
     int64_t seq;    /* of the next event */
     tri_buffer buffer;
-    int dirty;  /* written since the last sync */
-    int broken; /* a write or sync failed: nothing more is taken */
+    int dirty;   /* written since the last sync */
+    int broken;  /* a write or sync failed: nothing more is taken */
+    int exit_fd; /* of what is reserved for .exit; -1: nothing */
 } tri_journal;
 
 /*

@@ -7,6 +7,8 @@
 #include "src/store/sys.h"
 
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #define BATCH_BYTES ((size_t)8 << 20)
 
@@ -101,13 +103,31 @@ static tri_status fill(filling *f)
     return write_out(f, 1);
 }
 
-/* Nobody else knows of the file: no fence is needed to take it away. */
+/* Nobody else knows of the file: no fence is needed to take it away.  HDF5 may
+ * hold it open for ever: its room is given back first. */
 static void take_away(const char *path)
 {
     tri_error error = *tri_error_last();
+    struct stat info;
+    int fd;
 
-    tri_sys_now->unlink(path);
+    if (stat(path, &info) == 0) {
+        fd = tri_sys_now->create(path, 0);
+        if (fd >= 0) {
+            close(fd);
+        }
+        tri_sys_now->unlink(path);
+    }
     TRI_FAIL(error.code, "%s", error.sentence);
+}
+
+void tri_tables_discard(tri_h5file *file, const char *path)
+{
+    tri_error error = *tri_error_last();
+
+    tri_h5file_close(file);
+    TRI_FAIL(error.code, "%s", error.sentence);
+    take_away(path);
 }
 
 tri_status tri_tables_build(const char *path, const tri_schema *schema,
@@ -131,8 +151,7 @@ tri_status tri_tables_build(const char *path, const tri_schema *schema,
     st = fill(&f);
     tri_batch_fini(&f.batch);
     if (st != TRI_OK) {
-        tri_h5file_close(f.file);
-        take_away(path);
+        tri_tables_discard(f.file, path);
         return st;
     }
     *stream = f.stream;

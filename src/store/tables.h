@@ -24,6 +24,8 @@ tri_status tri_tables_build(const char *path, const tri_schema *schema,
                             tri_stream *stream, tri_h5file **out);
 /* As above with exact widths, compressed, closed and synced. */
 tri_status tri_tables_write(const char *path, const tri_tables_source *source);
+/* Close a file that is not finished and remove it; keeps the last error. */
+void tri_tables_discard(tri_h5file *file, const char *path);
 
 /* A replay that keeps a ledger.  [out] `ctl` owned; `ledger` initialised. */
 tri_status tri_tables_replay(const tri_history *history, tri_ctl **ctl,
