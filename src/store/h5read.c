@@ -5,10 +5,13 @@
 #include "src/store/h5file.h"
 
 #include "src/store/h5util.h"
+#include "src/store/sys.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #define READ_ATTEMPTS 8
 /* Deflate makes no more of a byte than this. */
@@ -240,6 +243,22 @@ static tri_status read_file(reading *r, hid_t file, tri_history *h, int *folded)
     return TRI_OK;
 }
 
+/* Why open_file failed. */
+static tri_status not_opened(const char *path)
+{
+    int fd;
+
+    if (!is_plain_file(path)) {
+        return malformed(path, "it is not a file");
+    }
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) {
+        return tri_sys_fail(TRI_EIO, "open", path);
+    }
+    close(fd);
+    return malformed(path, "HDF5 cannot open it");
+}
+
 tri_status tri_h5file_read_events(const char *path, tri_history *h, int *folded)
 {
     reading r;
@@ -251,8 +270,7 @@ tri_status tri_h5file_read_events(const char *path, tri_history *h, int *folded)
     r.path = path;
     file = open_file(path);
     if (file < 0) {
-        return malformed(path, is_plain_file(path) ? "HDF5 cannot open it"
-                                                   : "it is not a file");
+        return not_opened(path);
     }
     st = read_file(&r, file, h, folded);
     free(r.rows);

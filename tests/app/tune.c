@@ -357,7 +357,8 @@ static void no_record(void **state)
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
         cli_expect_sentence(cli_run("%s none.h5", commands[i]), 1, "none.h5");
         cli_expect_sentence(cli_run("%s text.h5", commands[i]), 1, "text.h5");
-        assert_int_equal(cli_run("%s none.h5 --json", commands[i])->status, 1);
+        cli_expect_json_error(cli_run("%s none.h5 --json", commands[i]), 1,
+                              "not-found", "none.h5");
     }
     cli_expect_json_error(cli_run("status none.h5 --json"), 1, "not-found",
                           "none.h5");

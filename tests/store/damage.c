@@ -75,6 +75,25 @@ static int is_silent(void)
     return !tri_error_last()->sentence[0];
 }
 
+/* What may not be read is said to be just that; checked where we can be
+ * somebody else than root. */
+static void what_may_not_be_read(void **state)
+{
+    fixture *f = *state;
+    tri_history *h = NULL;
+    int fd = tri_sys_now->create(f->path, 1);
+    int is_root = geteuid() == 0;
+
+    assert_true(fd >= 0);
+    close(fd);
+    assert_int_equal(chmod(f->path, 0), 0);
+    assert_int_equal(chmod(f->dir, 0755), 0);
+    assert_true(!is_root || seteuid(65534) == 0);
+    assert_int_equal(tri_history_read(f->path, &h), TRI_EIO);
+    assert_true(!is_root || seteuid(0) == 0);
+    assert_non_null(strstr(tri_error_last()->sentence, "Permission denied"));
+}
+
 /* In a child with an alarm: 0 read, 1 refused, 2 refused without a word; 3 by
  * a signal. */
 static int outcome_of(const char *path)
@@ -216,6 +235,7 @@ int main(void)
             TEST(an_ended_file),
             TEST(a_file_that_was_never_closed),
             TEST(what_is_no_file),
+            TEST(what_may_not_be_read),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
