@@ -3,6 +3,7 @@
  */
 #include "mpi_workers/child.h"
 
+#include "mpi_workers/orphans.h"
 #include "mpi_workers/pause.h"
 
 #include <errno.h>
@@ -49,13 +50,27 @@ static void note(pid_t from, pid_t to)
     }
 }
 
+static int is_any(void)
+{
+    for (int i = 0; i < MOST_CHILDREN; i++) {
+        if (groups[i] > 0) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
 void tri_child_kill_all(void)
 {
+    if (!is_any()) {
+        return;
+    }
     for (int i = 0; i < MOST_CHILDREN; i++) {
         if (groups[i] > 0) {
             kill(-(pid_t)groups[i], SIGKILL);
         }
     }
+    tri_orphans_kill(groups, MOST_CHILDREN);
 }
 
 /* ---- start ------------------------------------------------------------- */
@@ -128,6 +143,9 @@ tri_status tri_child_spawn(const tri_child_spec *spec, tri_child **out)
     if (st != TRI_OK) {
         free(c);
         return st;
+    }
+    if (!is_any()) {
+        tri_orphans_adopt();
     }
     rc = spawn(spec, from[1], err[1], &c->pid);
     close(from[1]);
@@ -204,6 +222,9 @@ static void look(tri_child *c)
         kill(-c->pid, SIGKILL); /* whoever it left behind */
         note(c->pid, 0);
         while (waitpid(c->pid, &c->status, 0) < 0 && errno == EINTR) {
+        }
+        if (!is_any()) {
+            tri_orphans_kill(NULL, 0);
         }
     }
 }

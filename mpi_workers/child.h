@@ -3,7 +3,8 @@
  * posix_spawn, heard through two pipes, ended by TERM, then KILL of the whole
  * group.  Holds no zombie and no descriptor once destroyed.
  *
- * Descendants that leave the process group are not followed here.
+ * Descendants that leave the process group are killed and reaped when the last
+ * process that runs has ended (orphans.h).
  */
 #ifndef TRI_MPI_WORKERS_CHILD_H
 #define TRI_MPI_WORKERS_CHILD_H
@@ -45,8 +46,8 @@ void tri_child_term(tri_child *c);
 /* End what is left of its group: TERM, KILL after `grace_s`; reap, free. */
 void tri_child_destroy(tri_child *c, double grace_s);
 
-/* KILL the groups of this process's children at once; for signal handlers
- * (async-signal-safe). */
+/* KILL the groups of this process's children, and whoever left them, at once;
+ * for signal handlers (async-signal-safe). */
 void tri_child_kill_all(void);
 
 #endif

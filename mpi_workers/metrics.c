@@ -6,14 +6,23 @@
 #include <jansson.h>
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Names of keys that are kept, and of each. */
+#define NAMES      8
+#define NAME_BYTES 32
+/* No step is beyond what a double counts exactly. */
+#define MOST_STEPS 9007199254740992.0
 
 struct tri_metrics {
     const char *own;
     size_t n;     /* bytes of the line so far */
     int skipping; /* the line is too long: drop the rest of it */
     int64_t lines, garbled, huge;
+    int n_names; /* of keys seen */
+    char names[NAMES][NAME_BYTES];
     char line[TRI_METRICS_LINE_BYTES];
 };
 
@@ -110,13 +119,32 @@ static double plain_number(const json_t *object, const char *key, int *any)
     return x;
 }
 
+/* A step is a whole number; *out is -1 where there is none.  Returns 0 where
+ * there is one that cannot be. */
+static int read_step(const json_t *object, int64_t *out)
+{
+    const json_t *v = json_object_get(object, "step");
+    double x = json_number_value(v);
+
+    *out = -1;
+    if (!v) {
+        return 1;
+    }
+    if (json_is_integer(v) && json_integer_value(v) > (json_int_t)MOST_STEPS) {
+        return 0; /* which x may not tell */
+    }
+    if (!json_is_number(v) || !(x >= 0 && x <= MOST_STEPS) || x != floor(x)) {
+        return 0;
+    }
+    *out = (int64_t)x;
+    return 1;
+}
+
 static int read_object(const tri_metrics *m, const json_t *object,
                        tri_metric_line *out)
 {
-    int any = 0;
-    double step = plain_number(object, "step", &any);
+    int any = out->step >= 0;
 
-    out->step = step >= 0 && step < 9e15 ? (int64_t)step : -1;
     out->tokens = plain_number(object, "tokens", &any);
     out->samples = plain_number(object, "samples", &any);
     out->bytes = plain_number(object, "bytes", &any);
@@ -124,6 +152,47 @@ static int read_object(const tri_metrics *m, const json_t *object,
     out->loss = number_at(object, "loss", &out->has_loss);
     out->own = m->own ? plain_number(object, m->own, &any) : NAN;
     return any || out->has_loss;
+}
+
+/* As it may stand in a sentence. */
+static void clean_name(const char *key, char *out)
+{
+    size_t n = 0;
+
+    for (; *key && n + 1 < NAME_BYTES; key++) {
+        unsigned char c = (unsigned char)*key;
+
+        out[n++] = (char)(c <= ' ' || c == '"' || c >= 127 ? '?' : c);
+    }
+    out[n] = 0;
+}
+
+static int is_known(const tri_metrics *m, const char *name)
+{
+    for (int i = 0; i < m->n_names; i++) {
+        if (strcmp(m->names[i], name) == 0) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+static void note_names(tri_metrics *m, json_t *object)
+{
+    const char *key;
+    json_t *value;
+    char name[NAME_BYTES];
+
+    json_object_foreach(object, key, value)
+    {
+        if (m->n_names == NAMES) {
+            return;
+        }
+        clean_name(key, name);
+        if (!is_known(m, name)) {
+            memcpy(m->names[m->n_names++], name, sizeof name);
+        }
+    }
 }
 
 static void read_line(tri_metrics *m, tri_metric_fn each, void *ctx)
@@ -143,13 +212,25 @@ static void read_line(tri_metrics *m, tri_metric_fn each, void *ctx)
         blank_words(m->line + lead, m->n - lead);
         object = json_loadb(m->line + lead, m->n - lead, 0, NULL);
     }
-    if (!object) {
+    note_names(m, object);
+    if (!object || !read_step(object, &line.step)) {
         m->garbled++;
     } else if (read_object(m, object, &line)) {
         m->lines++;
         each(ctx, &line);
     }
     json_decref(object);
+}
+
+void tri_metrics_names(const tri_metrics *m, char *buf, size_t bytes)
+{
+    size_t n = 0;
+
+    buf[0] = 0;
+    for (int i = 0; i < m->n_names && n < bytes; i++) {
+        n += (size_t)snprintf(buf + n, bytes - n, "%s%s", i ? ", " : "",
+                              m->names[i]);
+    }
 }
 
 void tri_metrics_feed(tri_metrics *m, const char *bytes, size_t n,

@@ -28,11 +28,14 @@ typedef struct tri_metrics tri_metrics;
 tri_status tri_metrics_create(const char *own, tri_metrics **out);
 void tri_metrics_destroy(tri_metrics *m);
 /* Calls `each` for every complete metric line; a line is one where at least
- * one known key holds a number. */
+ * one known key holds a number.  One whose step cannot be is none. */
 void tri_metrics_feed(tri_metrics *m, const char *bytes, size_t n,
                       tri_metric_fn each, void *ctx);
-/* Lines that were metrics; that looked like JSON but were none; that were too
- * long. */
+/* Names of the first eight keys that JSON lines had, as "step, foo"; "" if
+ * there was none.  Names, and the list, are cut to fit. */
+void tri_metrics_names(const tri_metrics *m, char *buf, size_t bytes);
+/* Lines that were metrics; that looked like JSON but were none, or had a step
+ * that is no whole number from 0 to 2^53; that were too long. */
 int64_t tri_metrics_lines(const tri_metrics *m);
 int64_t tri_metrics_garbled(const tri_metrics *m);
 int64_t tri_metrics_huge(const tri_metrics *m);

@@ -17,6 +17,7 @@
 #include "mpi_workers/p2p.h"
 #include "mpi_workers/pause.h"
 #include "mpi_workers/process_env.h"
+#include "mpi_workers/process_result.h"
 #include "mpi_workers/process_template.h"
 #include "mpi_workers/rendezvous.h"
 #include "mpi_workers/trial_kind.h"
@@ -46,7 +47,10 @@ struct tri_trial {
     tri_news news;
     int64_t last_step; /* told to the group */
     int reporter;      /* the rank that is measured; -1: none yet */
-    double rss_s;      /* when the resident size is next read */
+    tri_heard heard;
+    int64_t step_limit;       /* lines with a step beyond it are ignored */
+    int64_t n_beyond, beyond; /* how many were; the step of the last */
+    double rss_s;             /* when the resident size is next read */
     uint64_t bytes, rss;
     int measured;       /* the group has seen a step */
     tri_status pending; /* of a restart */
@@ -94,6 +98,10 @@ static tri_status start(tri_trial *t)
     tri_news_init(&t->news, tri_now());
     t->last_step = 0;
     t->reporter = -1;
+    memset(&t->heard, 0, sizeof t->heard);
+    t->step_limit = tri_heard_step_limit(t->setup.study, t->setup.target_step,
+                                         t->setup.resource);
+    t->n_beyond = 0;
     t->measured = 0;
     t->reason = TRI_REASON_NONE;
     return spawn(t);
@@ -206,6 +214,11 @@ static void on_line(void *ctx, const tri_metric_line *line)
 {
     tri_trial *t = ctx;
 
+    if (line->step > t->step_limit) {
+        t->n_beyond++;
+        t->beyond = line->step;
+        return;
+    }
     if (line->bytes > 0 && line->bytes < 9e15 &&
         (uint64_t)line->bytes > t->bytes) {
         t->bytes = (uint64_t)line->bytes;
@@ -327,6 +340,9 @@ static void hear_child(tri_trial *t, tri_vote *vote)
     if (tri_news_is_empty(&t->news) || is_held(t, ended)) {
         tri_child_hear(t->child, SLICE_S, on_output, t);
         ended = tri_child_ended(t->child, &wait_status);
+        if (ended) { /* its last line may have no end */
+            tri_metrics_feed(t->metrics, "\n", 1, on_line, t);
+        }
     }
     now = tri_now();
     tri_news_time(&t->news, now);
@@ -350,6 +366,8 @@ static void hear(tri_trial *t, tri_vote *vote)
     if (vote->status != TRI_OK) {
         memccpy(vote->sentence, tri_error_last()->sentence, 0,
                 sizeof vote->sentence - 1);
+    } else if (vote->has) {
+        tri_metrics_names(t->metrics, vote->sentence, sizeof vote->sentence);
     }
     vote->max[0] = t->bytes;
     vote->max[1] = t->rss;
@@ -396,16 +414,34 @@ static tri_status pass_failure(tri_trial *t, const tri_vote *vote)
     return TRI_FAIL((tri_status)vote->status, "%s", vote->sentence);
 }
 
+static tri_news_line line_of(const tri_vote *vote)
+{
+    return (tri_news_line){.step = (int64_t)vote->x[0],
+                           .steps = (int64_t)vote->x[1],
+                           .step_s = vote->x[2],
+                           .tokens = vote->x[3],
+                           .samples = vote->x[4],
+                           .loss = vote->x[5],
+                           .own = vote->x[6]};
+}
+
 /* Whoever reports, all count alike: the lowest rank that ever did.  A lower
  * one than so far starts the count again. */
 static void heed(tri_trial *t, tri_vote *vote)
 {
     int from = (int)vote->x[7];
+    tri_news_line line;
 
     if (vote->word != TRI_WORD_ON || (t->reporter >= 0 && from > t->reporter)) {
         vote->has = 0;
     }
+    if (vote->has && from != t->reporter) {
+        memset(&t->heard, 0, sizeof t->heard);
+    }
     if (vote->has) {
+        line = line_of(vote);
+        tri_heard_add(&t->heard, &line);
+        memcpy(t->heard.names, vote->sentence, sizeof t->heard.names);
         t->reporter = from;
         t->last_step = vote->x[1] > 0 ? (int64_t)vote->x[0] : t->last_step;
     }
@@ -431,6 +467,80 @@ static void fill_step(const tri_vote *vote, const tri_trial *t, tri_step *out)
     }
 }
 
+/* ---- whether it is a result -------------------------------------------- */
+
+static int is_over(const tri_trial *t, const tri_vote *vote)
+{
+    if (vote->word == TRI_WORD_ON) {
+        return vote->all || (t->setup.target_step >= 0 &&
+                             t->last_step >= t->setup.target_step);
+    }
+    return vote->word == TRI_WORD_DONE;
+}
+
+/* Whether what was heard is a result, or can become one: the same on every
+ * rank. */
+static tri_status judge_heard(tri_trial *t, const tri_vote *vote)
+{
+    const tri_study *study = t->setup.study;
+    int ended = vote->all && vote->word == TRI_WORD_ON;
+    char why[400];
+    int good;
+
+    if (is_over(t, vote)) {
+        good = tri_heard_is_result(&t->heard, study, t->setup.resource,
+                                   ended ? t->reporter : -1, why, sizeof why);
+    } else {
+        good = tri_heard_is_counted(&t->heard, study, why, sizeof why);
+    }
+    if (good) {
+        return TRI_OK;
+    }
+    t->reason = TRI_REASON_BAD_EXIT;
+    TRI_TRY(send_tail(t, t->reporter > 0 ? t->reporter : 0));
+    return TRI_FAIL(TRI_ETRIAL, "%s", why);
+}
+
+/* What is wrong with the lines of this rank's process, of which none was of
+ * use. */
+static void say_lines(const tri_trial *t, char *buf, size_t bytes)
+{
+    static const char example[] = "{\"step\": 1, \"loss\": 2.5}";
+    int64_t garbled = t->metrics ? tri_metrics_garbled(t->metrics) : 0;
+    char names[160] = "";
+
+    if (t->metrics) {
+        tri_metrics_names(t->metrics, names, sizeof names);
+    }
+    if (t->n_beyond > 0) {
+        snprintf(buf, bytes,
+                 "step %lld is far beyond the last one to do (such lines are "
+                 "ignored, %lld of them)",
+                 (long long)t->beyond, (long long)t->n_beyond);
+    } else if (garbled > 0) {
+        snprintf(buf, bytes,
+                 "%lld of its lines were ignored: no JSON object, or the step "
+                 "is no whole number; expected %s",
+                 (long long)garbled, example);
+    } else if (names[0]) {
+        snprintf(buf, bytes, "its lines had %s; expected %s", names, example);
+    } else {
+        snprintf(buf, bytes, "it should print JSON lines such as %s", example);
+    }
+}
+
+/* All have ended, and nothing was measured. */
+static tri_status judge_nothing(tri_trial *t)
+{
+    char lines[400];
+
+    say_lines(t, lines, sizeof lines);
+    t->reason = TRI_REASON_BAD_EXIT;
+    TRI_TRY(send_tail(t, 0));
+    return TRI_FAIL(TRI_ETRIAL, "the process ended without a metric: %s",
+                    lines);
+}
+
 static tri_status process_step(tri_trial *t, int word, tri_step *out)
 {
     tri_vote vote;
@@ -445,13 +555,9 @@ static tri_status process_step(tri_trial *t, int word, tri_step *out)
     t->measured = t->measured || vote.has;
     heed(t, &vote);
     if (vote.all && !t->measured) {
-        t->reason = TRI_REASON_BAD_EXIT;
-        vote.rank = 0;
-        TRI_TRY(send_tail(t, 0));
-        return TRI_FAIL(TRI_ETRIAL,
-                        "the process ended without a metric: it should print "
-                        "JSON lines such as {\"step\": 1, \"loss\": 2.5}");
+        return judge_nothing(t);
     }
+    TRI_TRY(judge_heard(t, &vote));
     fill_step(&vote, t, out);
     return TRI_OK;
 }
@@ -476,33 +582,3 @@ const tri_trial_ops tri_trial_process = {
         .reason = process_reason,
         .close = process_close,
 };
-
-/* ---- before any is started --------------------------------------------- */
-
-tri_status tri_process_check(const tri_study *study)
-{
-    const tri_process_spec *spec = &study->model.u.process;
-
-    if (study->model.kind != TRI_MODEL_PROCESS) {
-        return TRI_OK;
-    }
-    for (int i = 0; i < spec->n_argv; i++) {
-        TRI_TRY(tri_template_check(spec->argv[i], study));
-    }
-    for (int i = 0; i < spec->n_env; i++) {
-        TRI_TRY(tri_template_check(spec->env[i].value, study));
-    }
-    if (spec->leader) {
-        return TRI_FAIL(TRI_EUNBUILT, "model.launch: leader is not built yet");
-    }
-    if (spec->setup) {
-        return TRI_FAIL(TRI_EUNBUILT, "model.setup is not built yet; put it "
-                                      "into the command with shell: true");
-    }
-    if (spec->n_patterns > 0) {
-        return TRI_FAIL(TRI_EUNBUILT,
-                        "model.metrics.patterns are not built yet; print JSON "
-                        "lines on standard output");
-    }
-    return TRI_OK;
-}

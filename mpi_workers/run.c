@@ -378,11 +378,32 @@ static tri_status open_trial(tri_run *r)
     return st;
 }
 
+/* Leader: tell the result and await the verdict, or tell that there is none;
+ * returns whether there is. */
+static int tell_result(tri_run *r)
+{
+    char why[200];
+
+    if (tri_run_is_measured(r)) {
+        tri_run_tell(r, TRI_EV_FINISHED, TRI_REASON_NONE, "");
+        await_verdict(r);
+        return 1;
+    }
+    snprintf(why, sizeof why,
+             "%.60s was not measured: after the warm-up (%d lines with a step, "
+             "1 where the trial ends early) none had what it needs",
+             r->w->study->objective.name, r->goal.warmup);
+    r->parting = 1;
+    tri_run_tell(r, TRI_EV_FAILED, TRI_REASON_BAD_EXIT, why);
+    return 0;
+}
+
 /* Run, and go on in place as long as rank 0 says so. */
 static tri_status run_through(tri_run *r)
 {
     decision d;
     int word;
+    int told = 0; /* that it failed */
 
     for (;;) {
         TRI_TRY(step_on(r, &word));
@@ -391,11 +412,9 @@ static tri_status run_through(tri_run *r)
         }
         if (r->leads) {
             tri_run_flush(r);
-            if (word == TRI_WORD_ON || word == TRI_WORD_DONE) {
-                tri_run_tell(r, TRI_EV_FINISHED, TRI_REASON_NONE, "");
-                await_verdict(r);
-            }
-            d = decide(r);
+            told = (word == TRI_WORD_ON || word == TRI_WORD_DONE) &&
+                   !tell_result(r);
+            d = told ? (decision){0} : decide(r);
         }
         TRI_TRY(share_decision(r, &d));
         if (!d.goes_on) {
@@ -406,7 +425,7 @@ static tri_status run_through(tri_run *r)
     if (d.save) {
         TRI_TRY(save(r));
     }
-    if (r->leads && !r->w->dying) {
+    if (r->leads && !r->w->dying && !told) {
         tri_run_tell(r, d.drain ? TRI_EV_INTERRUPTED : TRI_EV_PAUSED,
                      d.drain ? TRI_REASON_DRAINED : TRI_REASON_NONE, "");
     }
@@ -441,11 +460,23 @@ static uint64_t key_of(const tri_assignment *a)
     return (uint64_t)a->run * 16 + (uint64_t)(a->attempt & 15);
 }
 
+/* Freeing communicators is collective by MPI's word; a broken group's is left
+ * as it is. */
+static void close_trial(tri_run *r, int broken)
+{
+    double before = tri_watchdog_begin(longest_call(r));
+
+    r->ops->close(r->trial);
+    if (r->comm != MPI_COMM_NULL) {
+        tri_groups_leave(r->w->groups, r->comm, broken);
+    }
+    tri_watchdog_end(before);
+}
+
 void tri_run_execute(tri_worker *w, const tri_assignment *a)
 {
     tri_run r;
     tri_status st;
-    int broken;
 
     memset(&r, 0, sizeof r);
     r.w = w;
@@ -471,12 +502,8 @@ void tri_run_execute(tri_worker *w, const tri_assignment *a)
     if (st != TRI_OK && r.leads && !w->dying) {
         tell_failure(&r, st);
     }
-    broken = tri_status_scope(st) >= TRI_SCOPE_GROUP;
     if (!w->dying) {
-        r.ops->close(r.trial);
-        if (r.comm != MPI_COMM_NULL) {
-            tri_groups_leave(w->groups, r.comm, broken);
-        }
+        close_trial(&r, tri_status_scope(st) >= TRI_SCOPE_GROUP);
     }
     tri_p2p_attend(NULL, NULL);
     tri_measure_destroy(r.measure);

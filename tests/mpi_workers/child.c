@@ -189,6 +189,59 @@ static void grandchildren_do_not_keep_us(void **state)
     tri_child_destroy(c, 0);
 }
 
+/* Two that leave the group, one of them a daemon whose parents are gone, and
+ * which heed nothing; and this process's own child, which has no part in it. */
+static void who_leaves_the_group_is_killed(void **state)
+{
+    pid_t own = fork();
+    tri_child *c;
+    int first;
+    int second;
+
+    (void)state;
+    if (own == 0) {
+        pause();
+        _exit(0);
+    }
+    assert_true(own > 0);
+    c = start("setsid sh -c 'trap \"\" HUP TERM; echo $$; exec sleep 1000' & "
+              "(setsid sh -c 'sh -c \"sleep 1000; :\" & echo $!; "
+              "exec >/dev/null; wait' &) ; "
+              "sleep 1000");
+    while (sscanf(said, "%d %d ", &first, &second) < 2) {
+        tri_child_hear(c, 0.1, on_output, NULL);
+    }
+    assert_false(is_gone(first));
+    assert_false(is_gone(second));
+    tri_child_destroy(c, 0.1);
+    assert_true(is_gone(first));
+    assert_true(is_gone(second));
+    assert_false(is_gone(own));
+    kill(own, SIGKILL);
+    assert_int_equal(waitpid(-1, NULL, 0), own);
+    assert_true(waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD);
+}
+
+/* From a signal handler, too. */
+static void kill_all_finds_who_left(void **state)
+{
+    tri_child *c = start("setsid sh -c 'echo $$; exec sleep 1000' & "
+                         "sleep 1000");
+    int pid;
+    int status;
+
+    (void)state;
+    while (sscanf(said, "%d ", &pid) < 1) {
+        tri_child_hear(c, 0.1, on_output, NULL);
+    }
+    tri_child_kill_all();
+    assert_true(is_gone(pid));
+    status = finish(c);
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+    tri_child_destroy(c, 0);
+    assert_true(waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD);
+}
+
 static void nothing_is_left(void **state)
 {
     int before = n_descriptors();
@@ -250,6 +303,8 @@ int main(void)
             cmocka_unit_test(term_is_heeded),
             cmocka_unit_test(the_group_is_killed),
             cmocka_unit_test(grandchildren_do_not_keep_us),
+            cmocka_unit_test(who_leaves_the_group_is_killed),
+            cmocka_unit_test(kill_all_finds_who_left),
             cmocka_unit_test(nothing_is_left),
             cmocka_unit_test(kill_all_is_at_once),
             cmocka_unit_test(classes_of_ends),

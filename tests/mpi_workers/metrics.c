@@ -9,6 +9,7 @@
 #include "trireme/rng.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -108,9 +109,58 @@ static void noise_is_counted(void **state)
     assert_int_equal(n_lines, 0);
     assert_int_equal(tri_metrics_garbled(m), 2);
     assert_int_equal(tri_metrics_lines(m), 0);
-    feed(m, "{\"step\": -5, \"loss\": 1}\n{\"step\": 1e300, \"loss\": 1}\n");
-    assert_int_equal(n_lines, 2);
-    assert_int_equal(last.step, -1);
+    tri_metrics_destroy(m);
+}
+
+/* A step that cannot be makes the whole line none, whatever else it says. */
+static void impossible_steps_are_garbage(void **state)
+{
+    static const char *const steps[] = {"-5",
+                                        "1e300",
+                                        "9007199254740993",
+                                        "99999999999999999999999",
+                                        "1.5",
+                                        "NaN",
+                                        "null",
+                                        "\"3\"",
+                                        "true",
+                                        "[1]"};
+    char text[100];
+    tri_metrics *m = fresh(NULL);
+
+    (void)state;
+    for (size_t i = 0; i < sizeof steps / sizeof steps[0]; i++) {
+        snprintf(text, sizeof text, "{\"step\": %s, \"loss\": 1}\n", steps[i]);
+        feed(m, text);
+        if (tri_metrics_garbled(m) != (int64_t)i + 1) {
+            print_error("step %s is taken\n", steps[i]);
+        }
+        assert_int_equal(tri_metrics_garbled(m), i + 1);
+    }
+    assert_int_equal(n_lines, 0);
+    feed(m, "{\"step\": 3.0}\n");
+    assert_int_equal(last.step, 3);
+    feed(m, "{\"step\": 9007199254740992}\n{\"step\": 0, \"loss\": 1}\n");
+    assert_int_equal(n_lines, 3);
+    tri_metrics_destroy(m);
+}
+
+static void names_are_kept(void **state)
+{
+    tri_metrics *m = fresh(NULL);
+    char names[200];
+
+    (void)state;
+    tri_metrics_names(m, names, sizeof names);
+    assert_string_equal(names, "");
+    feed(m, "{\"step\": 1, \"foo\": 2}\n{\"step\": 2, \"a b\\n\": \"x\"}\n");
+    tri_metrics_names(m, names, sizeof names);
+    assert_string_equal(names, "step, foo, a?b?");
+    tri_metrics_names(m, names, 8);
+    assert_string_equal(names, "step, f");
+    feed(m, "{\"c\":1,\"d\":1,\"e\":1,\"f\":1,\"g\":1,\"h\":1,\"i\":1}\n");
+    tri_metrics_names(m, names, sizeof names);
+    assert_string_equal(names, "step, foo, a?b?, c, d, e, f, g");
     tri_metrics_destroy(m);
 }
 
@@ -291,6 +341,8 @@ int main(void)
             cmocka_unit_test(partial_lines_wait),
             cmocka_unit_test(python_nan_is_a_loss),
             cmocka_unit_test(noise_is_counted),
+            cmocka_unit_test(impossible_steps_are_garbage),
+            cmocka_unit_test(names_are_kept),
             cmocka_unit_test(huge_lines_are_dropped),
             cmocka_unit_test(binary_noise_does_no_harm),
             cmocka_unit_test(lines_in_one_breath_share_the_time),
