@@ -253,6 +253,11 @@ TRI_API int tri_study_subject_to(const tri_study *study, const tri_measured *m,
  * NULL: conditions that need it are then passed over. */
 TRI_API int tri_study_admits(const tri_study *study, const tri_config *c,
                              const tri_measured *m, const char **text);
+/* Why condition `text`, as tri_study_admits gives it, is not met: "subject_to
+ * "loss <= 0.4" is not met; loss was 0.52", cut to fit into buf. */
+TRI_API void tri_study_say_refused(const tri_study *study,
+                                   const tri_measured *m, const char *text,
+                                   char *buf, size_t bytes);
 /*
  * Which keys differ between two readings of a study.  Returns the first key
  * that may not change at a resume ("model.layers"), borrowed from `now` or

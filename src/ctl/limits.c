@@ -8,6 +8,7 @@
 
 #include <assert.h>
 #include <math.h>
+#include <stdio.h>
 
 #define PROGRESS_LEAST_S 30.0
 #define PROGRESS_STEPS   5.0
@@ -150,11 +151,34 @@ static tri_status strike(tri_ctl *ctl, const tri_run_row *r)
     return TRI_OK;
 }
 
+/* Which limit passed, before the run is stopped for it. */
+static tri_status say_hung(tri_ctl *ctl, const tri_live *live)
+{
+    tri_run_row *r = &ctl->runs[live->run];
+    const int is_auto = !(ctl->study->timeouts.progress_s > 0);
+    char why[160];
+
+    if (r->v.state == TRI_RUN_FORMING) {
+        snprintf(why, sizeof why,
+                 "its ranks did not come together in %.6g s (timeouts.startup)",
+                 ctl->study->timeouts.startup_s);
+    } else if (r->v.reports == 0 && !live->in_place) {
+        snprintf(why, sizeof why,
+                 "nothing was reported in %.6g s (timeouts.startup)",
+                 ctl->study->timeouts.startup_s);
+    } else {
+        snprintf(why, sizeof why, "no step in %.6g s (timeouts.progress%s)",
+                 tri_ctl_progress_limit(ctl, live), is_auto ? ": auto" : "");
+    }
+    return tri_ctl_say(ctl, r, why);
+}
+
 static tri_status expire(tri_ctl *ctl, tri_live *live)
 {
     tri_run_row *r = &ctl->runs[live->run];
 
     if (r->v.state != TRI_RUN_LEAVING) {
+        TRI_TRY(say_hung(ctl, live));
         return tri_ctl_stop_run(ctl, live, TRI_REASON_HUNG);
     }
     TRI_TRY(strike(ctl, r));

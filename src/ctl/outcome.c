@@ -6,6 +6,7 @@
 #include "src/ctl/state.h"
 
 #include <math.h>
+#include <stdio.h>
 
 #define WITNESS_S      30.0
 #define SUSPICION_MOST 2
@@ -31,6 +32,17 @@ static tri_status keep_outcome(tri_ctl *ctl, tri_run_row *r,
     return TRI_OK;
 }
 
+tri_status tri_ctl_say(tri_ctl *ctl, tri_run_row *r, const char *sentence)
+{
+    const char *kept = tri_keep_text(&ctl->keep, sentence);
+
+    if (!kept) {
+        return TRI_FAIL(TRI_ENOMEM, "no memory for what became of a run");
+    }
+    r->v.outcome.sentence = kept;
+    return TRI_OK;
+}
+
 static tri_measured measured_of(const tri_ev_outcome *o)
 {
     return (tri_measured){
@@ -43,21 +55,26 @@ static tri_measured measured_of(const tri_ev_outcome *o)
             .rss_bytes = o->rss_bytes < 0 ? NAN : (double)o->rss_bytes};
 }
 
-/* Judge a finished run: its objective, or why it is none. */
+/* Judge a finished run: its objective, or why it is none, which `why` says. */
 static tri_reason judge(const tri_ctl *ctl, const tri_run_row *r,
-                        double *objective, double *scale)
+                        double *objective, double *scale, char *why,
+                        size_t bytes)
 {
     tri_measured m = measured_of(&r->v.outcome);
     double raw = tri_study_objective(ctl->study, &m, 1);
+    const char *text = "";
 
     *objective = tri_study_objective(ctl->study, &m, r->v.n_ranks);
     *scale = raw < 0 || raw > 0 ? *objective / raw : 1;
     if (!isfinite(*objective)) {
+        snprintf(why, bytes, "%.60s was not measured, or is not finite",
+                 ctl->study->objective.name);
         *objective = NAN;
         return TRI_REASON_NAN;
     }
     if (!tri_study_admits(ctl->study, ctl->trials[r->v.trial].config, &m,
-                          NULL)) {
+                          &text)) {
+        tri_study_say_refused(ctl->study, &m, text, why, bytes);
         return TRI_REASON_INFEASIBLE;
     }
     return TRI_REASON_NONE;
@@ -287,6 +304,7 @@ static tri_status on_finished(tri_ctl *ctl, tri_live *live,
 {
     tri_run_row *r = &ctl->runs[live->run];
     double objective, scale;
+    char why[300];
     tri_reason reason;
     int went;
 
@@ -294,8 +312,9 @@ static tri_status on_finished(tri_ctl *ctl, tri_live *live,
         return TRI_OK;
     }
     TRI_TRY(keep_outcome(ctl, r, ev));
-    reason = judge(ctl, r, &objective, &scale);
+    reason = judge(ctl, r, &objective, &scale, why, sizeof why);
     if (reason != TRI_REASON_NONE) {
+        TRI_TRY(tri_ctl_say(ctl, r, why));
         return refuse(ctl, live, reason);
     }
     TRI_TRY(note_durations(ctl, live));
@@ -323,14 +342,17 @@ static tri_status on_interrupted(tri_ctl *ctl, tri_live *live,
                                  const tri_ev_outcome *ev)
 {
     tri_run_row *r = &ctl->runs[live->run];
+    const char *said;
 
     TRI_TRY(take_checkpoint(ctl, r, ev));
     if (live->finished) {
         note_checkpoint(r, ev, ctl->trials[r->v.trial].checkpoint);
         return left(ctl, live);
     }
+    said = r->v.outcome.sentence; /* when it was found to hang */
     TRI_TRY(keep_outcome(ctl, r, ev));
     if (live->stopped && live->why == TRI_REASON_HUNG) {
+        r->v.outcome.sentence = said;
         return tri_ctl_fail_run(ctl, live, TRI_REASON_HUNG, 1);
     }
     if (live->stopped && live->why == TRI_REASON_BUDGET) {

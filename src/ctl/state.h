@@ -319,6 +319,8 @@ tri_status tri_ctl_drain(tri_ctl *ctl, int why);
 
 tri_status tri_ctl_feed_outcome(tri_ctl *ctl, tri_event_kind kind,
                                 const tri_ev_outcome *ev);
+/* What became of a run, in the controller's own words: a copy is kept. */
+tri_status tri_ctl_say(tri_ctl *ctl, tri_run_row *r, const char *sentence);
 /* The run did not end well: by the rule of `reason`. */
 tri_status tri_ctl_fail_run(tri_ctl *ctl, tri_live *live, tri_reason reason,
                             int release);

@@ -74,6 +74,9 @@ tri_status tri_engine_add_sizes(tri_space_builder *b,
  * TRI_EUNKNOWN with place. */
 tri_status tri_study_read_process(tri_reader *r, const tri_yaml *m);
 tri_status tri_study_check_templates(tri_reader *r);
+/* Whether a parameter of a process study cannot have this name: templates and
+ * TRIREME_NAME mean something else by it. */
+int tri_study_is_fact(const char *name);
 int tri_model_is_built_in(tri_model_kind kind);
 tri_value tri_value_of_int(int64_t i);
 

@@ -17,6 +17,39 @@ const char *const *tri_study_facts(void)
     return facts;
 }
 
+/* Beside those: TRIREME_FD, and what is to come. */
+static const char *const taken[] = {"fd", "checkpoint", "scratch"};
+
+/* As their TRIREME_NAMEs are: without regard to capitals. */
+static int same_letters(const char *a, const char *b)
+{
+    for (; *a && *b; a++, b++) {
+        char x = *a >= 'A' && *a <= 'Z' ? (char)(*a - 'A' + 'a') : *a;
+
+        if (x != *b) {
+            return 0;
+        }
+    }
+    return *a == *b;
+}
+
+int tri_study_is_fact(const char *name)
+{
+    int i;
+
+    for (i = 0; facts[i]; i++) {
+        if (same_letters(name, facts[i])) {
+            return 1;
+        }
+    }
+    for (i = 0; i < TRI_COUNT_OF(taken); i++) {
+        if (same_letters(name, taken[i])) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
 /* ---- the command ------------------------------------------------------- */
 
 static tri_status add_argument(const tri_yaml *at, int group, const char **argv,
@@ -129,11 +162,40 @@ static tri_status read_process_lists(tri_reader *r, const tri_yaml *m,
                              &p->n_env));
     TRI_TRY(tri_reader_texts(r, tri_yaml_get(m, "keep_env"), "model.keep_env",
                              &p->keep_env, &p->n_keep_env));
-    TRI_TRY(tri_reader_texts(r, devices, "model.devices", &p->devices,
-                             &p->n_devices));
-    if (p->n_devices > 0) {
-        TRI_TRY(tri_reader_note(r, 1,
-                                "model.devices is read, but not built yet"));
+    return tri_reader_texts(r, devices, "model.devices", &p->devices,
+                            &p->n_devices);
+}
+
+/* What is read and used by nothing; where going without would change what is
+ * measured, the study cannot be run. */
+static tri_status note_unbuilt(tri_reader *r, const tri_process_spec *p)
+{
+    const struct {
+        int is_given, keeps_from_running;
+        const char *name, *instead;
+    } keys[] = {
+            {p->leader, 1, "launch: leader", ""},
+            {p->setup != NULL, 1, "setup",
+             "; put it into the command with shell: true"},
+            {p->n_devices > 0, 1, "devices", ""},
+            {p->n_patterns > 0, 1, "metrics.patterns",
+             "; print JSON lines on standard output"},
+            {p->log_dir != NULL, 0, "log_dir",
+             "; of what the processes write, the end of standard error of "
+             "failed runs is kept"},
+            {p->scratch != NULL, 0, "scratch",
+             "; all processes start in the working folder"},
+            {p->resume, 0, "resume: checkpoint",
+             "; each run starts the process afresh"},
+    };
+    int i;
+
+    for (i = 0; i < TRI_COUNT_OF(keys); i++) {
+        if (keys[i].is_given) {
+            TRI_TRY(tri_reader_note(r, keys[i].keeps_from_running,
+                                    "model.%s is read, but not built yet%s",
+                                    keys[i].name, keys[i].instead));
+        }
     }
     return TRI_OK;
 }
@@ -165,7 +227,7 @@ tri_status tri_study_read_process(tri_reader *r, const tri_yaml *m)
     TRI_TRY(read_process_lists(r, m, &p));
     TRI_TRY(read_metrics(r, m, &p));
     r->study->model.u.process = p;
-    return TRI_OK;
+    return note_unbuilt(r, &p);
 }
 
 /* ---- templates --------------------------------------------------------- */

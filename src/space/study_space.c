@@ -66,6 +66,20 @@ static tri_status check_name(const tri_yaml *e, const char *name,
     return st;
 }
 
+/* A process is told the run's facts under these names. */
+static tri_status check_process_name(const tri_study *study, const tri_yaml *e)
+{
+    if (study->model.kind != TRI_MODEL_PROCESS || !tri_study_is_fact(e->key)) {
+        return TRI_OK;
+    }
+    TRI_FAIL(TRI_EINVAL,
+             "space.%.60s: a parameter of a process cannot have this name: "
+             "templates and TRIREME_ variables mean the run's own by it",
+             e->key);
+    tri_error_place(NULL, e->key_line, e->key_column);
+    return TRI_EINVAL;
+}
+
 /* ---- domains ---- */
 
 static tri_status two_ends(const tri_yaml *at, const char *key,
@@ -249,6 +263,7 @@ static tri_status add_param(maker *m, const tri_yaml *e)
     tri_status st;
 
     TRI_TRY(check_name(e, e->key, "space", "parameter"));
+    TRI_TRY(check_process_name(m->r->study, e));
     snprintf(key, sizeof key, "space.%s", e->key);
     TRI_TRY(read_domain(m->r, e, key, &d));
     if (when && when->kind != TRI_YAML_SCALAR) {

@@ -36,17 +36,25 @@ static const char study[] =
         "      one) [ $RANK = 1 ] && exit 7; sleep 1000 ;;\n"
         "      nan) say 1 NaN; sleep 1000 ;;\n"
         "      missing) exec /no/such/trainer ;;\n"
+        "      daemon) setsid sh -c 'trap \"\" HUP TERM; exec sleep 1000' &\n"
+        "        (setsid sleep 1000 >/dev/null 2>&1 &)\n"
+        "        steps 4; sleep 1000 ;;\n"
+        "      short) say 1 2; exit 0 ;;\n"
+        "      other) echo '{{\"step\": 5, \"foo\": 1}}' ;;\n"
+        "      mute) sleep 1000 ;;\n"
+        "      far) echo '{{\"step\": 1000001, \"loss\": 1}}' ;;\n"
+        "      open) printf '{{\"step\": 5, \"loss\": 5}}' ;;\n"
         "      esac\n"
         "space:\n"
         "  how: {choice: [good, fails, hangs, garbage, killed, family, one, "
-        "nan, missing]}\n"
+        "nan, missing, daemon, short, other, mute, far, open]}\n"
         "  n: {choice: [1, 2]}\n"
         "constraints: [\"(how in ['one', 'good']) == (n == 2)\"]\n"
         "ranks: n\n"
         "objective: {minimize: loss}\n"
         "resource: {unit: steps, min: 2, max: 2, eta: 2}\n"
         "search: random\n"
-        "budget: {trials: 9}\nfinals: none\n"
+        "budget: {trials: 15}\nfinals: none\n"
         "timeouts: {startup: 5 s, progress: 1 s, grace: 0.2 s}\n";
 
 static int64_t find(const tri_ctl *ctl, const char *how, tri_trial_view *out)
@@ -125,6 +133,12 @@ static void check_good(const tri_ctl *ctl)
     r = last_run(ctl, find(ctl, "family", &t));
     assert_int_equal(r.status, TRI_RUN_FINISHED);
     assert_true(r.objective == 3);
+    r = last_run(ctl, find(ctl, "daemon", &t));
+    assert_int_equal(r.status, TRI_RUN_FINISHED);
+    assert_true(r.objective == 4);
+    r = last_run(ctl, find(ctl, "open", &t)); /* its last line has no end */
+    assert_int_equal(r.status, TRI_RUN_FINISHED);
+    assert_true(r.objective == 5);
 }
 
 static void every_end(void)
@@ -135,10 +149,19 @@ static void every_end(void)
 
     assert_int_equal(t.st, TRI_OK);
     assert_int_equal(t.end.status, 0);
-    assert_int_equal(tri_ctl_n_trials(t.ctl), 9);
+    assert_int_equal(tri_ctl_n_trials(t.ctl), 15);
     check_good(t.ctl);
     check_failed(t.ctl, "fails", TRI_REASON_BAD_EXIT, "trouble ahead");
-    check_failed(t.ctl, "hangs", TRI_REASON_HUNG, "");
+    check_failed(t.ctl, "hangs", TRI_REASON_HUNG,
+                 "no step in 1 s (timeouts.progress)");
+    check_failed(t.ctl, "mute", TRI_REASON_HUNG,
+                 "nothing was reported in 5 s (timeouts.startup)");
+    check_failed(t.ctl, "short", TRI_REASON_BAD_EXIT,
+                 "ended with status 0 after 1 of 2 steps");
+    check_failed(t.ctl, "other", TRI_REASON_BAD_EXIT,
+                 "no line had \"loss\"; they had step, foo");
+    check_failed(t.ctl, "far", TRI_REASON_BAD_EXIT,
+                 "step 1000001 is far beyond");
     check_failed(t.ctl, "garbage", TRI_REASON_BAD_EXIT, "without a metric");
     check_failed(t.ctl, "killed", TRI_REASON_OOM_HOST, "killed by signal 9");
     check_failed(t.ctl, "one", TRI_REASON_BAD_EXIT, "rank 1 ended");
@@ -149,7 +172,7 @@ static void every_end(void)
     assert_int_equal(r.outcome.stderr_tail.bytes, strlen("trouble ahead\n"));
     tri_tuned_fini(&t);
     assert_int_equal(survivors(), 0);
-    tri_case_verify(tri_case_file(), 9);
+    tri_case_verify(tri_case_file(), 15);
 }
 
 int main(int argc, char **argv)
