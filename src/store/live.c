@@ -37,6 +37,7 @@ static int is_empty(const tri_batch *b)
 static int take(tri_live *l)
 {
     tri_batch empty;
+    int more;
 
     pthread_mutex_lock(&l->lock);
     while (!l->stop && is_empty(&l->waiting)) {
@@ -45,8 +46,9 @@ static int take(tri_live *l)
     empty = l->writing;
     l->writing = l->waiting;
     l->waiting = empty;
+    more = !l->discard && !is_empty(&l->writing);
     pthread_mutex_unlock(&l->lock);
-    return !l->discard && !is_empty(&l->writing);
+    return more;
 }
 
 static void fall_behind(tri_live *l, const char *why)
