@@ -279,7 +279,10 @@ void tri_study_say_refused(const tri_study *study, const tri_measured *m,
         if (!tri_expr_uses(p->conditions[k].expr, i) || n >= bytes) {
             continue;
         }
-        snprintf(number, sizeof number, "was %.6g", values[i].u.d);
+        snprintf(number, sizeof number,
+                 values[i].u.d == floor(values[i].u.d) ? "was %.15g"
+                                                       : "was %.6g",
+                 values[i].u.d);
         n += (size_t)snprintf(buf + n, bytes - n, "; %.60s %s", p->vars[i].name,
                               isnan(values[i].u.d) ? "was not measured"
                                                    : number);

@@ -137,6 +137,9 @@ static void over_its_limit_is_infeasible(void **state)
     world_finished(&w, 0, 1);
     assert_int_equal(trial(&w, 0).reason, TRI_REASON_INFEASIBLE);
     assert_int_equal(run(&w, 0).status, TRI_RUN_FAILED);
+    assert_string_equal(run(&w, 0).outcome.sentence,
+                        "subject_to \"peak_bytes <= 1 KiB\" is not met; "
+                        "peak_bytes was 2000");
     assert_int_equal(results(&w), 0);
     world_fini(&w);
 }

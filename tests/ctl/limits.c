@@ -70,6 +70,8 @@ static void no_first_report_in_time(void **state)
     assert_int_equal(world_command(&w, TRI_CMD_STRIKE, 0)->u.strike.rank, 1);
     assert_int_equal(run(&w, 0).status, TRI_RUN_FAILED);
     assert_int_equal(run(&w, 0).reason, TRI_REASON_HUNG);
+    assert_string_equal(run(&w, 0).outcome.sentence,
+                        "nothing was reported in 60 s (timeouts.startup)");
     assert_int_equal(world_count(&w, TRI_CMD_ASSIGN), 0);
     world_rank(&w, 1, TRI_RANK_UP); /* not re-admitted */
     w.up[1] = 0;
@@ -95,6 +97,8 @@ static void an_answer_in_time_saves_the_ranks(void **state)
     world_interrupted(&w, 0, "");
     assert_int_equal(run(&w, 0).status, TRI_RUN_FAILED);
     assert_int_equal(run(&w, 0).reason, TRI_REASON_HUNG);
+    assert_string_equal(run(&w, 0).outcome.sentence,
+                        "nothing was reported in 60 s (timeouts.startup)");
     assert_int_equal(world_count(&w, TRI_CMD_STRIKE), 0);
     assert_int_equal(world_command(&w, TRI_CMD_ASSIGN, 0)->u.assign.attempt, 1);
     world_formed(&w, 1);
@@ -123,6 +127,9 @@ static void progress_follows_the_slowest_step(void **state)
     w.now = 31;
     world_report(&w, 0, 1);
     assert_true(next(&w) == 91);
+    at(&w, 91);
+    assert_string_equal(run(&w, 0).outcome.sentence,
+                        "no step in 60 s (timeouts.progress: auto)");
     world_fini(&w);
 }
 
@@ -142,6 +149,9 @@ static void gaps_shift_limits(void **state)
     assert_true(next(&w) == 80);
     at(&w, 80);
     assert_int_equal(verdict(&w, 0)->verdict, TRI_VERDICT_STOP);
+    assert_string_equal(run(&w, 0).outcome.sentence,
+                        "its ranks did not come together in 60 s "
+                        "(timeouts.startup)");
     world_fini(&w);
 }
 
