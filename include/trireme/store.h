@@ -38,7 +38,8 @@ typedef struct tri_entry { /* one journalled event */
 /*
  * Read all events of the study at `path` (FILE.h5): from the segments if there
  * are any, else from the file's tables.  Never locks, never writes.  A torn
- * tail of the last segment is left out.  [out] owned.
+ * tail of the last segment is left out.  Of a damaged segment what stands
+ * before the damage is read, or the tables where they hold more.  [out] owned.
  * TRI_ENOTFOUND: neither file nor segment; TRI_EMALFORMED: not a study file;
  * TRI_EVERSION; TRI_EIO.
  */
@@ -46,6 +47,9 @@ TRI_API tri_status tri_history_read(const char *path, tri_history **out);
 TRI_API void tri_history_destroy(tri_history *h);
 TRI_API int64_t tri_history_n(const tri_history *h);
 TRI_API void tri_history_entry(const tri_history *h, int64_t i, tri_entry *out);
+/* NULL where all is whole; else a sentence on the damaged segment and the
+ * events that are lost with it. */
+TRI_API const char *tri_history_damage(const tri_history *h);
 /* The last epoch in it; whether segments were read (the study is open for
  * writing, or an opening broke); seconds since the newest file changed. */
 TRI_API int tri_history_epoch(const tri_history *h);
@@ -95,7 +99,8 @@ typedef struct tri_record_facts { /* texts of group /study */
  * the last ten seconds: that one is overtaken.  On failure nothing is left that
  * was not there.  [out] `out`; `ctl`: the controller, replayed up to
  * here, owned by the caller; `epoch`: of this opening.  TRI_EIO (directory not
- * writable), TRI_ENOSPACE, TRI_EMALFORMED, TRI_EINTERNAL (digest mismatch:
+ * writable), TRI_ENOSPACE, TRI_EMALFORMED, TRI_EJOURNAL (a
+ * segment is damaged: recover comes first), TRI_EINTERNAL (digest mismatch:
  * the study was made by another build).
  */
 TRI_API tri_status tri_record_open(const char *path, int resume,
@@ -146,8 +151,14 @@ TRI_API tri_status tri_record_abandon(tri_record *r, const tri_ctl *ctl,
 /* Whether anything of a study exists at `path` (the file or a segment). */
 TRI_API int tri_record_exists(const char *path);
 
-/* Rebuild the tables of a broken study from its segments into a new file and
- * rename it in place; the segments stay.  `trireme recover`. */
+/*
+ * Rebuild the tables of a broken study from its segments into a new file and
+ * rename it in place; the segments stay.  Where one is damaged, from what is
+ * whole; then all segments are renamed FILE.h5.damaged.E, never removed, and
+ * the tables alone are the study.  `trireme recover`.  TRI_EFENCED: an opening
+ * has begun meanwhile.  TRI_EMALFORMED: nothing is whole; TRI_EEXIST: such a
+ * name is taken.
+ */
 TRI_API tri_status tri_record_recover(const char *path);
 
 #endif

@@ -13,7 +13,9 @@ static const struct argp argp = {
         parse,
         "FILE.h5",
         "Rebuild the tables of a study that broke off from its journal "
-        "segments, which stay; tune --resume does the same by itself.",
+        "segments, which stay; tune --resume does the same by itself. Where a "
+        "segment is damaged, from what is whole: then the segments are kept "
+        "aside as FILE.h5.damaged.N.",
         tri_app_common_child,
         NULL,
         NULL};
@@ -27,6 +29,7 @@ int tri_app_recover(int argc, char **argv)
         return status;
     }
     if (tri_record_recover(o.file) != TRI_OK) {
+        tri_error_place(o.file, 0, 0);
         tri_error_place(o.file, 0, 0);
         return tri_app_fail();
     }

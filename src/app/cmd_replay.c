@@ -48,7 +48,8 @@ static const struct argp argp = {
         NULL,
         NULL};
 
-static tri_status replay(const replay_options *o, tri_replay *out)
+/* [out] *damaged: not all that was recorded could be read. */
+static tri_status replay(const replay_options *o, tri_replay *out, int *damaged)
 {
     tri_history *history = NULL;
     tri_ctl *ctl = NULL;
@@ -59,6 +60,7 @@ static tri_status replay(const replay_options *o, tri_replay *out)
                         o->refit ? "refit" : "with");
     }
     TRI_TRY(tri_app_history(o->common.file, &history));
+    *damaged = tri_history_damage(history) != NULL;
     st = tri_history_replay(history, &ctl, out);
     tri_ctl_destroy(ctl);
     tri_history_destroy(history);
@@ -95,12 +97,13 @@ int tri_app_replay(int argc, char **argv)
 {
     replay_options o = {.refit = 0};
     tri_replay r = {0, 0, 0, -1};
+    int damaged = 0;
     int status = tri_app_parse(&argp, argc, argv, &o.common, "FILE.h5");
 
     if (status >= 0) {
         return status;
     }
-    if (replay(&o, &r) != TRI_OK) {
+    if (replay(&o, &r, &damaged) != TRI_OK) {
         return tri_app_fail();
     }
     if (o.common.json) {
@@ -108,5 +111,5 @@ int tri_app_replay(int argc, char **argv)
     } else {
         print_text(&r);
     }
-    return r.mismatches ? TRI_EXIT_FAULT : TRI_EXIT_DONE;
+    return r.mismatches || damaged ? TRI_EXIT_FAULT : TRI_EXIT_DONE;
 }

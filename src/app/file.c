@@ -145,6 +145,17 @@ tri_status tri_app_study_ready(const tri_study *study)
 #endif
 }
 
+static tri_status no_events(const char *path, const tri_history *h)
+{
+    const char *damage = tri_history_damage(h);
+    tri_status st =
+            damage ? TRI_FAIL(TRI_EJOURNAL, "%s", damage)
+                   : TRI_FAIL(TRI_ENOTFOUND, "%s holds no study yet", path);
+
+    tri_error_place(path, 0, 0);
+    return st;
+}
+
 tri_status tri_app_history(const char *path, tri_history **out)
 {
     tri_status st = tri_history_read(path, out);
@@ -152,10 +163,11 @@ tri_status tri_app_history(const char *path, tri_history **out)
     if (st != TRI_OK) {
         tri_error_place(path, 0, 0);
     } else if (tri_history_n(*out) == 0) {
+        st = no_events(path, *out);
         tri_history_destroy(*out);
         *out = NULL;
-        st = TRI_FAIL(TRI_ENOTFOUND, "%s holds no study yet", path);
-        tri_error_place(path, 0, 0);
+    } else if (tri_history_damage(*out)) {
+        fprintf(stderr, "trireme: warning: %s\n", tri_history_damage(*out));
     }
     return st;
 }

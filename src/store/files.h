@@ -18,9 +18,10 @@ typedef struct tri_files {
 tri_status tri_files_init(tri_files *files, const char *path);
 
 typedef enum tri_file_kind {
-    TRI_FILE_JOURNAL,  /* FILE.h5.journal.E */
-    TRI_FILE_TABLES,   /* FILE.h5.E.tmp */
-    TRI_FILE_EXIT_TEMP /* FILE.h5.exit.E.tmp */
+    TRI_FILE_JOURNAL,   /* FILE.h5.journal.E */
+    TRI_FILE_TABLES,    /* FILE.h5.E.tmp */
+    TRI_FILE_EXIT_TEMP, /* FILE.h5.exit.E.tmp */
+    TRI_FILE_DAMAGED    /* FILE.h5.damaged.E, a segment put aside */
 } tri_file_kind;
 /* The path of `kind` of epoch `epoch`. */
 void tri_files_name(const tri_files *files, tri_file_kind kind, int epoch,

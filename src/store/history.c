@@ -114,6 +114,11 @@ tri_status tri_history_read(const char *path, tri_history **out)
     return tri_history_load(&files, out);
 }
 
+const char *tri_history_damage(const tri_history *h)
+{
+    return h->damage.epoch ? h->damage.sentence : NULL;
+}
+
 int64_t tri_history_n(const tri_history *h)
 {
     return h->n;

@@ -8,6 +8,15 @@
 #include "src/store/segment.h"
 #include "trireme/store.h"
 
+/* Segments of which not all can be trusted. */
+typedef struct tri_damage {
+    int epoch;       /* of the first such segment; 0: none */
+    int64_t last;    /* the highest seq that is to be seen in them */
+    int may_be_none; /* if the tables hold all of it: is_unbegun */
+    int from_tables; /* the events are the tables', which hold more */
+    char sentence[320];
+} tri_damage;
+
 struct tri_history {
     tri_entry *entries;
     int64_t n, capacity;
@@ -20,6 +29,7 @@ struct tri_history {
     tri_seal *seals; /* live: seals all segments, for the next one */
     int n_seals;
     tri_arena *arena;
+    tri_damage damage;
 };
 
 /* An empty history.  TRI_ENOMEM. */

@@ -25,7 +25,7 @@ static int segment_counts(const tri_files *files, int epoch)
     if (tri_segment_load(&segment, files, epoch) != TRI_OK) {
         return tri_error_last()->code != TRI_ENOTFOUND;
     }
-    counts = segment.first > 0;
+    counts = segment.first > 0 || segment.is_headless;
     tri_segment_fini(&segment);
     return counts;
 }
@@ -238,6 +238,21 @@ static tri_status replay_history(tri_record *r, const tri_history *h,
     return TRI_OK;
 }
 
+/* To go on from what is whole, and in the end to remove the rest, is for its
+ * owner to decide. */
+static tri_status check_whole(const tri_record *r, const tri_history *h)
+{
+    const char *damage = tri_history_damage(h);
+
+    if (!damage) {
+        return TRI_OK;
+    }
+    return TRI_FAIL(TRI_EJOURNAL,
+                    "%s; `trireme recover %s` keeps the damaged file aside and "
+                    "goes back to what is whole",
+                    damage, r->files.path);
+}
+
 /* Openings that ended have left their .exit. */
 static void warn_of_overtaking(const tri_record *r, const tri_history *h)
 {
@@ -298,6 +313,7 @@ tri_status tri_record_open(const char *path, int resume,
         goto free_record;
     }
     TRI_TRY_GOTO(st, find_history(&r->files, &h), free_record);
+    TRI_TRY_GOTO(st, check_whole(r, h), free_history);
     TRI_TRY_GOTO(st, replay_history(r, h, &replayed), free_history);
     TRI_TRY_GOTO(st, begin(r, h, before), free_ctl);
     tri_history_destroy(h);

@@ -71,6 +71,78 @@ size_t tri_item_unpack(const unsigned char *data, size_t bytes, tri_item *out)
     return total;
 }
 
+/* ---- damage ---------------------------------------------------------- */
+
+/* As much work as the search for whole records may make, in bytes. */
+#define SEARCH_BYTES(bytes) (4 * (uint64_t)(bytes) + ((uint64_t)64 << 20))
+
+/* Whole records of seq `next` and above anywhere behind `at`.  Seqs count up,
+ * so few places look like one; where a stranger made them look so, we give up
+ * and call it found. */
+static int records_follow(const unsigned char *data, size_t bytes, size_t at,
+                          int64_t next, int64_t *last)
+{
+    uint64_t most = (uint64_t)((bytes - at) / TRI_RECORD_OVERHEAD);
+    uint64_t work = 0;
+    int found = 0;
+    tri_item item;
+
+    while (at + TRI_RECORD_OVERHEAD <= bytes) {
+        uint64_t ahead = tri_get_le(data + at + 8, 8) - (uint64_t)next;
+        uint64_t length = tri_get_le(data + at, 4);
+        size_t n = 0;
+
+        if (ahead <= most && length <= bytes - at) {
+            work += length;
+            n = tri_item_unpack(data + at, bytes - at, &item);
+        }
+        if (n > 0) {
+            found = 1;
+            *last = item.seq > *last ? item.seq : *last;
+        }
+        if (work > SEARCH_BYTES(bytes)) {
+            return 1;
+        }
+        at += n > 0 ? n : 1;
+    }
+    return found;
+}
+
+/* A last record that is all there and yet not whole: its length says where the
+ * segment ends, or would have to for its CRC to be right.  What power loss
+ * leaves of one ends in zeros. */
+static int is_last_damaged(const unsigned char *data, size_t bytes)
+{
+    unsigned char *copy;
+    tri_item item;
+    int damaged;
+
+    if (bytes < TRI_RECORD_OVERHEAD ||
+        bytes - TRI_RECORD_OVERHEAD > TRI_WIRE_MAX_BYTES) {
+        return 0;
+    }
+    if (tri_get_le(data, 4) == bytes - TRI_RECORD_OVERHEAD) {
+        return tri_get_le(data + bytes - 8, 8) != 0;
+    }
+    copy = malloc(bytes);
+    if (!copy) {
+        return 0;
+    }
+    memcpy(copy, data, bytes);
+    tri_put_le(copy, bytes - TRI_RECORD_OVERHEAD, 4);
+    damaged = tri_item_unpack(copy, bytes, &item) > 0;
+    free(copy);
+    return damaged;
+}
+
+int tri_segment_is_damaged(const unsigned char *data, size_t bytes, size_t at,
+                           int64_t next, int64_t *last)
+{
+    *last = next;
+    return at < bytes && (records_follow(data, bytes, at, next, last) ||
+                          is_last_damaged(data + at, bytes - at));
+}
+
 /* ---- the first record ----------------------------------------------- */
 
 tri_status tri_segment_pack_first(int epoch, const tri_seal *seals, int n,
@@ -151,6 +223,40 @@ static tri_status unpack_first(tri_segment *segment)
     return TRI_OK;
 }
 
+/* A part of the first record and then zeros. */
+static int is_unbegun(const tri_segment *segment, const tri_buffer *first)
+{
+    size_t i = 0;
+
+    while (i < first->bytes && i < segment->bytes &&
+           segment->data[i] == first->data[i]) {
+        ++i;
+    }
+    while (i < first->bytes && i < segment->bytes && segment->data[i] == 0) {
+        ++i;
+    }
+    return i == first->bytes || i == segment->bytes;
+}
+
+static tri_status look_behind_first(tri_segment *segment)
+{
+    tri_buffer first;
+    tri_status st;
+    int64_t last = 0;
+
+    if (!records_follow(segment->data, segment->bytes, 0, 0, &last)) {
+        return TRI_OK;
+    }
+    tri_buffer_init(&first);
+    st = tri_segment_pack_first(segment->epoch, NULL, 0, &first);
+    if (st == TRI_OK) {
+        segment->is_headless = 1;
+        segment->is_unbegun = is_unbegun(segment, &first);
+    }
+    tri_buffer_fini(&first);
+    return st;
+}
+
 /* ---- reading -------------------------------------------------------- */
 
 tri_status tri_segment_init(tri_segment *segment, int epoch,
@@ -163,6 +269,9 @@ tri_status tri_segment_init(tri_segment *segment, int epoch,
     segment->data = data;
     segment->bytes = bytes;
     st = unpack_first(segment);
+    if (st == TRI_OK && segment->first == 0) {
+        st = look_behind_first(segment);
+    }
     if (st != TRI_OK) {
         tri_segment_fini(segment);
     }

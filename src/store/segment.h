@@ -31,6 +31,15 @@ tri_status tri_item_pack(const tri_item *item, tri_buffer *out);
  * [out] *out points into `data`. */
 size_t tri_item_unpack(const unsigned char *data, size_t bytes, tri_item *out);
 
+/*
+ * What stands at `at`, where no whole record begins: a torn tail (0), such as
+ * a writer leaves that dies, or damage: whole records of seq `next` and above
+ * follow, or it is a whole last record but for a wrong byte.  [out] *last: the
+ * highest seq that is to be seen there, at least `next`.
+ */
+int tri_segment_is_damaged(const unsigned char *data, size_t bytes, size_t at,
+                           int64_t next, int64_t *last);
+
 /* Append the first record of a segment to `out`. */
 tri_status tri_segment_pack_first(int epoch, const tri_seal *seals, int n,
                                   tri_buffer *out);
@@ -40,8 +49,11 @@ tri_status tri_segment_pack_first(int epoch, const tri_seal *seals, int n,
 typedef struct tri_segment {
     int epoch;
     unsigned char *data;
-    size_t bytes; /* as read */
-    size_t first; /* bytes of the first record; 0: counts as none */
+    size_t bytes;    /* as read */
+    size_t first;    /* bytes of the first record; 0: counts as none */
+    int is_headless; /* events follow where no whole first record is */
+    int is_unbegun;  /* headless, maybe as they were carried into it by a writer
+                        that died then */
     tri_seal *seals;
     int n_seals;
 } tri_segment;
