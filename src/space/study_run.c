@@ -348,12 +348,39 @@ static tri_status read_optimizer(tri_reader *r)
     return read_betas(tri_yaml_get(m, "betas"), s);
 }
 
+/* Keys that have no effect on processes. */
+static tri_status note_ignored(tri_reader *r)
+{
+    static const struct {
+        const char *key, *usual, *note;
+    } rows[] = {
+            {"memory", "auto",
+             "memory is not enforced on processes; subject_to: [peak_bytes <= "
+             "...] judges what they used"},
+            {"optimizer", "",
+             "optimizer is for models of trireme's own; a process does not see "
+             "it"},
+            {"checkpoints", "",
+             "checkpoints are not made of processes; each run starts afresh"}};
+    int i;
+
+    for (i = 0;
+         r->study->model.kind == TRI_MODEL_PROCESS && i < TRI_COUNT_OF(rows);
+         i++) {
+        const tri_yaml *at = GET(r, rows[i].key);
+        if (at && !tri_reader_is(at, rows[i].usual)) {
+            TRI_TRY(tri_reader_note(r, 0, "%s", rows[i].note));
+        }
+    }
+    return TRI_OK;
+}
+
 tri_status tri_study_read_run(tri_reader *r)
 {
     static tri_status (*const parts[])(tri_reader *) = {
-            read_resource,    read_scheduler, read_search,   read_budget,
-            read_finals,      read_measure,   read_place,    read_timeouts,
-            read_checkpoints, read_failures,  read_optimizer};
+            read_resource,    read_scheduler, read_search,    read_budget,
+            read_finals,      read_measure,   read_place,     read_timeouts,
+            read_checkpoints, read_failures,  read_optimizer, note_ignored};
     size_t i;
 
     for (i = 0; i < sizeof parts / sizeof *parts; i++) {
