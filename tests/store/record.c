@@ -524,6 +524,24 @@ static void in_a_hurry_the_segments_stay(void **state)
     assert_true(inspect_sound(f->path));
 }
 
+/* Under the thread sanitizer: the store thread is told to discard while it
+ * writes. */
+static void in_a_hurry_rows_under_way_are_discarded(void **state)
+{
+    fixture *f = *state;
+    tiny_settings settings;
+
+    for (int64_t n = 1; n <= 6; ++n) {
+        tiny_defaults(&settings, f->path);
+        settings.drain_after = n;
+        settings.hurry = 1;
+        settings.resume = n > 1;
+        assert_int_equal(tiny_drive(&settings).end_status, 3);
+    }
+    assert_int_equal(drive_to_end(f, 1).end_status, 0);
+    assert_true(inspect_sound(f->path));
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -547,6 +565,7 @@ int main(void)
             TEST(other_commands_than_recorded_are_seen),
             TEST(an_unreadable_event_is_malformed),
             TEST(in_a_hurry_the_segments_stay),
+            TEST(in_a_hurry_rows_under_way_are_discarded),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
