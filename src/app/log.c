@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char *clear_text = "";
+static const char *_Atomic clear_text = "";
 
 void tri_app_log_clear(const char *text)
 {
