@@ -72,9 +72,11 @@ static int full(void)
 static ssize_t faulty_pwrite(int fd, const void *data, size_t bytes, off_t to)
 {
     int now = is_now();
+    struct stat info;
     ssize_t n;
 
-    if (is_full()) {
+    if (is_full() &&
+        !(fstat(fd, &info) == 0 && to + (off_t)bytes <= info.st_size)) {
         /* what is left of the room takes a part of the first one */
         if (seen->calls == at && bytes > 1) {
             return pwrite(fd, data, bytes / 2, to);
@@ -236,6 +238,23 @@ static void check_end(const char *dir, const char *path, int64_t n)
     tri_history_destroy(h);
 }
 
+/* An opening that a full disk ends has said so. */
+static void check_exit(const char *path, int64_t n)
+{
+    char name[600], text[64] = "";
+    FILE *file;
+
+    snprintf(name, sizeof name, "%s.exit", path);
+    file = fopen(name, "re");
+    if (!file) {
+        fail_msg("call %lld: no .exit", (long long)n);
+        return;
+    }
+    assert_non_null(fgets(text, sizeof text, file));
+    fclose(file);
+    assert_memory_equal(text, "{\"status\": ", 11);
+}
+
 /* ---- scenarios --------------------------------------------------------- */
 
 typedef struct fixture {
@@ -287,6 +306,9 @@ static int try_at(fixture *f, const tiny_settings *settings, fault how,
         fail_msg("call %lld: the child ended with %d", (long long)n, result);
     }
     check_history(f->path, seen->returned, n);
+    if (how == FAULT_FULL && seen->returned > before) {
+        check_exit(f->path, n);
+    }
     tiny_defaults(&again, f->path);
     again.resume = 1;
     result = drive(&again, FAULT_BEFORE, 0);
