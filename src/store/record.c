@@ -499,16 +499,19 @@ tri_status tri_record_close(tri_record *r, const tri_ctl *ctl,
 {
     int orderly = is_orderly(r, end, hurry);
     tri_status synced = TRI_OK;
-    tri_status st;
+    tri_status st = TRI_OK;
 
     if (!r->journal->broken) {
         synced = tri_journal_sync(r->journal);
+    }
+    if (hurry) { /* the store thread may be in a slow write */
+        st = tri_record_blame(r, leave(r, end));
     }
     tri_live_stop(r->live, orderly || hurry);
     r->live = NULL;
     if (synced == TRI_OK && orderly && !(is_untouched(r) && r->was_folded)) {
         st = fold(r, ctl, end);
-    } else {
+    } else if (!hurry) {
         st = tri_record_blame(r, leave(r, end));
     }
     free_record(r);

@@ -78,6 +78,56 @@ static void a_second_opening_overtakes(void **state)
     assert_int_equal(cli_run("replay long.h5")->status, 0);
 }
 
+/* ---- a damaged journal ------------------------------------------------- */
+
+/* Copy a file, with one wrong bit half-way. */
+static void copy_flipped(const char *from, const char *to)
+{
+    static char data[1 << 20];
+    FILE *in = fopen(from, "rbe");
+    FILE *out = fopen(to, "wbe");
+    size_t n;
+
+    assert_non_null(in);
+    assert_non_null(out);
+    n = fread(data, 1, sizeof data, in);
+    assert_true(n > 1000);
+    data[n / 2] ^= 8;
+    assert_int_equal(fwrite(data, 1, n, out), n);
+    fclose(in);
+    assert_int_equal(fclose(out), 0);
+}
+
+static void damage_is_said_and_recovered_from(void **state)
+{
+    (void)state;
+    cli_write("flip.yaml", "study: flip\n"
+                           "model: {kind: synthetic, cost: 0.02}\n"
+                           "space: {x: {int: [1, 2000]}}\n"
+                           "objective: {minimize: loss}\n"
+                           "resource: {unit: steps, min: 1, max: 9, eta: 3}\n"
+                           "budget: {trials: 60}\n"
+                           "finals: none\n");
+    cli_start(3, "tune flip.yaml -o good.h5");
+    await_runs("good.h5");
+    copy_flipped("good.h5.journal.1", "flip.h5.journal.1");
+    expect_text(cli_run("status flip.h5"), 0, "damaged: events");
+    expect_text(cli_run("export flip.h5 --table events"), 0, "damaged");
+    expect_text(cli_run("replay flip.h5"), 4, "cannot be trusted");
+    expect_text(cli_mpirun(3, "tune flip.yaml"), 1, "exists already");
+    expect_text(cli_mpirun(3, "tune flip.yaml --resume"), 4,
+                "`trireme recover flip.h5`");
+    assert_int_equal(access("flip.h5.journal.1", F_OK), 0);
+    expect_text(cli_run("recover flip.h5"), 0, "flip.h5.damaged.1");
+    assert_int_equal(access("flip.h5.damaged.1", F_OK), 0);
+    assert_int_not_equal(access("flip.h5.journal.1", F_OK), 0);
+    expect_text(cli_run("replay flip.h5"), 0, "every decision is the same");
+    expect_text(cli_mpirun(3, "tune flip.yaml --resume"), 0, "60 trials");
+    assert_int_equal(access("flip.h5.damaged.1", F_OK), 0);
+    assert_int_equal(cli_await(), 0);
+    assert_int_equal(cli_run("replay good.h5")->status, 0);
+}
+
 /* ---- before anything is made ------------------------------------------- */
 
 static void refuse(const char *name, const char *model, const char *more)
@@ -214,6 +264,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
             cmocka_unit_test(a_second_opening_overtakes),
+            cmocka_unit_test(damage_is_said_and_recovered_from),
             cmocka_unit_test(what_is_not_built_is_refused),
             cmocka_unit_test(a_search_that_cannot_begin_leaves_nothing),
             cmocka_unit_test(a_failing_baseline_is_named),
