@@ -170,7 +170,7 @@ char *tri_app_baseline_fate(const tri_ctl *ctl, char *buf, size_t bytes)
 
 typedef struct cause {
     tri_reason reason;
-    char sentence[160];
+    char sentence[256];
     int64_t n;
 } cause;
 

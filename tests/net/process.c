@@ -175,11 +175,53 @@ static void every_end(void)
     tri_case_verify(tri_case_file(), 15);
 }
 
+/* Rank 1 reports: tokens in the warm-up only, never, or for too few steps. */
+static void rates_that_are_not_measured(void)
+{
+    static const char rates[] =
+            "study: rates\nseed: 1\n"
+            "model:\n"
+            "  kind: process\n"
+            "  shell: true\n"
+            "  command: |\n"
+            "      [ $RANK = 0 ] && exit 0\n"
+            "      i=0; while [ $i -lt {steps} ]; do i=$((i+1))\n"
+            "      [ {how} = early -a $i -gt 1 ] && key=a || key={how}\n"
+            "      [ $key = early ] && key=tokens\n"
+            "      echo \"{{\\\"step\\\": $i, \\\"$key\\\": 50}}\"; done\n"
+            "space:\n"
+            "  how: {choice: [early, b, tokens]}\n"
+            "  steps: {choice: [20, 40, 50]}\n"
+            "constraints: [(how == tokens) == (steps == 20), "
+            "(how == b) == (steps == 40)]\n"
+            "ranks: 2\n"
+            "objective: {maximize: tokens_per_s}\n"
+            "resource: {unit: steps, min: 30, max: 30}\n"
+            "search: random\nbudget: {trials: 3}\nfinals: none\n"
+            "measure: {min_steps: 100}\n"
+            "timeouts: {grace: 0.2 s}\n";
+    tri_tuned t = tri_case_tune(rates, tri_case_file(), 0, NULL, NULL);
+
+    assert_int_equal(t.st, TRI_OK);
+    assert_int_equal(tri_ctl_n_trials(t.ctl), 3);
+    check_failed(t.ctl, "early", TRI_REASON_BAD_EXIT,
+                 "tokens_per_s was not measured: after the warm-up");
+    check_failed(t.ctl, "b", TRI_REASON_BAD_EXIT,
+                 "no line had \"tokens\", which the objective needs; they had "
+                 "step, b");
+    check_failed(t.ctl, "tokens", TRI_REASON_BAD_EXIT,
+                 "the process of rank 1 ended with status 0 after 20 of 30 "
+                 "steps");
+    tri_tuned_fini(&t);
+    tri_case_verify(tri_case_file(), 3);
+}
+
 int main(int argc, char **argv)
 {
     static const tri_case cases[] = {
             {"every_end", 1, every_end},
+            {"rates_that_are_not_measured", 1, rates_that_are_not_measured},
     };
 
-    return tri_cases_run(argc, argv, cases, 1);
+    return tri_cases_run(argc, argv, cases, 2);
 }
