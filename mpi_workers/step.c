@@ -3,7 +3,7 @@
  */
 #include "mpi_workers/trainer_inside.h"
 
-#include "mpi_workers/wait.h"
+#include "mpi_workers/pause.h"
 
 #include <math.h>
 #include <string.h>
@@ -155,7 +155,7 @@ static void update(tri_trainer *t)
 tri_status tri_trainer_step(tri_trainer *t, int word, tri_step *out)
 {
     const tri_layout *l = &t->layout;
-    double start = tri_wait_now();
+    double start = tri_now();
     share all = {0};
     tri_status st;
 
@@ -170,7 +170,7 @@ tri_status tri_trainer_step(tri_trainer *t, int word, tri_step *out)
     update(t);
     *out = (tri_step){.completed = 1,
                       .step = t->steps,
-                      .step_s = tri_wait_now() - start,
+                      .step_s = tri_now() - start,
                       .tokens =
                               l->global_batch * t->ops->sample_tokens(t->model),
                       .samples = l->global_batch,

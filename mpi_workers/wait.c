@@ -3,16 +3,9 @@
  */
 #include "mpi_workers/wait.h"
 
+#include "mpi_workers/pause.h"
+
 #include <sched.h>
-#include <time.h>
-
-double tri_wait_now(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 tri_status tri_wait_until(MPI_Request *request, double deadline_s)
 {
@@ -27,7 +20,7 @@ tri_status tri_wait_until(MPI_Request *request, double deadline_s)
             break;
         }
         sched_yield();
-        if (++looks % 64 == 0 && tri_wait_now() > deadline_s) {
+        if (++looks % 64 == 0 && tri_now() > deadline_s) {
             return TRI_FAIL(TRI_ETIMEOUT,
                             "a message of the group did not come in time");
         }

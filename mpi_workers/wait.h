@@ -11,13 +11,11 @@
 
 #define TRI_NO_DEADLINE 1e300
 
-/* Seconds of the monotonic clock. */
-double tri_wait_now(void);
 /*
  * Wait until *request is complete (it is then MPI_REQUEST_NULL; a null
- * request is complete at once), or until tri_wait_now() passes `deadline_s`:
- * TRI_ETIMEOUT, and the request is still pending and its buffer not to be
- * touched.  TRI_ECOMM where MPI reports an error.
+ * request is complete at once), or until tri_now() of pause.h passes
+ * `deadline_s`: TRI_ETIMEOUT, and the request is still pending and its buffer
+ * not to be touched.  TRI_ECOMM where MPI reports an error.
  */
 tri_status tri_wait_until(MPI_Request *request, double deadline_s);
 
