@@ -23,7 +23,6 @@ typedef struct parcel { /* a message on its way, or put aside */
 
 struct tri_channel {
     MPI_Comm comm;
-    int rank;
     uint32_t epoch;
     parcel *out; /* on their way, any order */
     int n_out;
@@ -50,7 +49,6 @@ tri_status tri_channel_create(MPI_Comm comm, tri_channel **out)
     }
     ch->comm = comm;
     ch->kept_end = &ch->kept;
-    MPI_Comm_rank(comm, &ch->rank);
     tri_buffer_init(&ch->in);
     *out = ch;
     return TRI_OK;
@@ -82,16 +80,6 @@ void tri_channel_destroy(tri_channel *ch)
 void tri_channel_set_epoch(tri_channel *ch, uint32_t epoch)
 {
     ch->epoch = epoch;
-}
-
-int tri_channel_rank(const tri_channel *ch)
-{
-    return ch->rank;
-}
-
-MPI_Comm tri_channel_comm(const tri_channel *ch)
-{
-    return ch->comm;
 }
 
 int64_t tri_channel_refused(const tri_channel *ch)

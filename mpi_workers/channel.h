@@ -26,8 +26,6 @@ void tri_channel_destroy(tri_channel *ch);
 
 /* The epoch that sent messages carry and that received ones must carry. */
 void tri_channel_set_epoch(tri_channel *ch, uint32_t epoch);
-int tri_channel_rank(const tri_channel *ch);
-MPI_Comm tri_channel_comm(const tri_channel *ch);
 
 /* Start sending `m` (copied; its epoch is filled in) to rank `to`.
  * TRI_ENOMEM, TRI_ERANGE, TRI_ECOMM. */

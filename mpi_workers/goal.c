@@ -3,7 +3,7 @@
  */
 #include "mpi_workers/goal.h"
 
-/* At most so many leading steps are warm-up by rule (DESIGN section 5). */
+/* At most so many leading steps are warm-up by rule. */
 #define WARMUP_STEPS 3
 
 static int is_curve(const tri_study *study)

@@ -1,11 +1,11 @@
 /*
  * Groups: the communicator of a run's ranks, and how its members agree.
  *
- * Forming is two-phase (DESIGN section 9): rank 0 has every member's answer to
- * `assign` before it says `go`; only then do the members come here.  They
- * compare what each has cached for this rank set, and either use it or create
- * the communicator (MPI_Comm_create_group, so only members take part).  It is
- * kept afterwards while every member's cache has room, else freed by all.
+ * Forming is two-phase: rank 0 has every member's answer to `assign` before it
+ * says `go`; only then do the members come here.  They compare what each has
+ * cached for this rank set, and either use it or create the communicator
+ * (MPI_Comm_create_group, so only members take part).  It is kept afterwards
+ * while every member's cache has room, else freed by all.
  *
  * One thread; all waits are bounded.  MPI_Comm_create_group, which never
  * returns where a member died in it, is watched (watchdog.h).

@@ -1,7 +1,7 @@
 /*
- * What a run measured (DESIGN section 8): whole steps by a monotonic clock;
- * warm-up by rule, then by change point; rates as medians over the measured
- * steps with their interval.
+ * What a run measured: whole steps by a monotonic clock; warm-up by rule, then
+ * by change point; rates as medians over the measured steps with their
+ * interval.
  *
  * What is learned (the loss, a metric of the trial's own) must not depend on
  * timing: it is the mean of the values reported for the last tenth of the

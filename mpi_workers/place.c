@@ -134,7 +134,7 @@ static int within_quota(int cores)
     return whole < cores ? whole : cores;
 }
 
-static void read_cpu(tri_place *out)
+static void read_cpu(tri_rank_place *out)
 {
     FILE *f = fopen("/proc/cpuinfo", "re");
     char line[512];
@@ -154,7 +154,7 @@ static void read_cpu(tri_place *out)
     }
 }
 
-static void read_device(tri_place *out)
+static void read_device(tri_rank_place *out)
 {
     static const char *const names[] = {
             "CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES",
@@ -183,7 +183,7 @@ static int count_cores(hwloc_topology_t topology, hwloc_const_bitmap_t set)
     return n > 0 ? n : 1;
 }
 
-static void read_cores(tri_place *out)
+static void read_cores(tri_rank_place *out)
 {
     hwloc_topology_t topology;
     hwloc_bitmap_t mine;
@@ -207,7 +207,7 @@ static void read_cores(tri_place *out)
     hwloc_topology_destroy(topology);
 }
 
-void tri_place_read(tri_place *out)
+void tri_place_read(tri_rank_place *out)
 {
     memset(out, 0, sizeof *out);
     if (gethostname(out->host, sizeof out->host - 1) != 0) {

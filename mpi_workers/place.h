@@ -9,7 +9,7 @@
 
 #include <stdint.h>
 
-typedef struct tri_place {
+typedef struct tri_rank_place {
     char host[64];
     char cpu[96];          /* model of the processor, "unknown" */
     char device[96];       /* devices shown to this rank, "" */
@@ -18,10 +18,10 @@ typedef struct tri_place {
                             * set and quota */
     uint64_t memory_bytes; /* the job's limit on the host: the control
                             * group's, or all there is */
-} tri_place;
+} tri_rank_place;
 
 /* [out] out.  Never fails: what cannot be found out is 1 core, "unknown". */
-void tri_place_read(tri_place *out);
+void tri_place_read(tri_rank_place *out);
 /* The host's topology as XML.  [out] malloc'd, owned; NULL where hwloc cannot
  * say. */
 char *tri_place_topology(void);

@@ -26,7 +26,6 @@ typedef struct tri_run {
     tri_goal goal;
     tri_measure *measure; /* leader */
     tri_step last;        /* the last completed step */
-    int64_t steps_before; /* done when this process began: checkpoint */
     uint64_t bytes, rss;
     int done;  /* leader: far enough by its own judgement */
     int ended; /* the trial ended by itself */

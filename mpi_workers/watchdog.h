@@ -1,7 +1,7 @@
 /*
  * A thread that watches calls of MPI which may never return and are no
- * request: MPI_Comm_create_group where a member has died (DESIGN section 9),
- * and blocking collectives beside a dead peer.
+ * request: MPI_Comm_create_group where a member has died, and blocking
+ * collectives beside a dead peer.
  *
  * The thread calls no MPI and allocates nothing; it sleeps until a deadline
  * passes and then calls the hook, once, from its own context.  What the hook

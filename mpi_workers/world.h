@@ -24,7 +24,7 @@ typedef struct tri_world {
     MPI_Comm control; /* between rank 0 and the others */
     MPI_Comm peers;   /* among members while they form groups */
     int rank, size;
-    tri_place place;
+    tri_rank_place place;
     tri_seat *seats;    /* of all ranks */
     uint64_t announced; /* bytes of the announcement */
 } tri_world;

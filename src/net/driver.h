@@ -2,8 +2,8 @@
  * The driver's state and what its files do for each other.  Nobody outside
  * src/net includes this.
  *
- * The page of DESIGN section 3: obtain an event, feed it, journal it with the
- * digest of its commands, carry them out.
+ * One loop: obtain an event, feed it, journal it with the digest of its
+ * commands, carry them out.
  */
 #ifndef TRI_SRC_NET_DRIVER_H
 #define TRI_SRC_NET_DRIVER_H
@@ -106,6 +106,6 @@ void tri_launcher_pml(char *buf, size_t bytes);
 double tri_launcher_deadline(const char **source);
 /* The machine class: TRIREME_MACHINE_CLASS if it says something, else the
  * processor's model and the cores of this host. */
-void tri_launcher_class(const tri_place *place, char *buf, size_t bytes);
+void tri_launcher_class(const tri_rank_place *place, char *buf, size_t bytes);
 
 #endif

@@ -101,7 +101,7 @@ double tri_launcher_deadline(const char **source)
     return least;
 }
 
-void tri_launcher_class(const tri_place *place, char *buf, size_t bytes)
+void tri_launcher_class(const tri_rank_place *place, char *buf, size_t bytes)
 {
     const char *text = getenv("TRIREME_MACHINE_CLASS");
 

@@ -39,7 +39,7 @@ static void limits_of_control_groups(void **state)
 static void this_machine(void **state)
 {
     long pages = sysconf(_SC_PHYS_PAGES);
-    tri_place place;
+    tri_rank_place place;
     char *xml;
 
     (void)state;
@@ -58,7 +58,7 @@ static void this_machine(void **state)
 
 static void devices_are_those_shown(void **state)
 {
-    tri_place place;
+    tri_rank_place place;
 
     (void)state;
     unsetenv("CUDA_VISIBLE_DEVICES");
