@@ -18,7 +18,7 @@
 #include <argp.h>
 #include <stdio.h>
 
-/* Exit statuses (DESIGN section 11). */
+/* Exit statuses. */
 enum {
     TRI_EXIT_DONE = 0,
     TRI_EXIT_USAGE = 1,
@@ -73,8 +73,6 @@ error_t tri_app_seconds(const char *option, const char *text, double *out);
 
 /* ---- errors, log ----------------------------------------------------- */
 
-/* What a status is to the shell. */
-int tri_app_exit_of(tri_status st);
 /* Print the thread's last error (one line on standard error, or an object on
  * standard output with --json) and return the exit status for it. */
 int tri_app_fail(void);

@@ -279,7 +279,7 @@ static int answer_json(const tri_study *study, const check_options *o)
         json_object_set_new(j, "errors", json_array());
     }
     tri_app_json_print(j);
-    return tri_app_exit_of(st);
+    return tri_status_exit(st);
 }
 
 static int answer_text(const tri_study *study, const check_options *o)
@@ -328,7 +328,7 @@ static int answer_bad_file(const check_options *o)
     json_object_set_new(j, "ranks", ranks);
     add_error(j);
     tri_app_json_print(j);
-    return tri_app_exit_of(st);
+    return tri_status_exit(st);
 }
 
 int tri_app_check(int argc, char **argv)

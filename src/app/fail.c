@@ -16,11 +16,6 @@ void tri_app_errors(int json, int silent)
     style.silent = silent;
 }
 
-int tri_app_exit_of(tri_status st)
-{
-    return tri_status_exit(st);
-}
-
 json_t *tri_app_error_json(void)
 {
     const tri_error *e = tri_error_last();
@@ -63,5 +58,5 @@ int tri_app_fail(void)
             print_sentence(e);
         }
     }
-    return tri_app_exit_of(e->code);
+    return tri_status_exit(e->code);
 }

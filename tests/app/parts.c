@@ -248,7 +248,7 @@ static void statuses_for_the_shell(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        assert_int_equal(tri_app_exit_of(rows[i].st), rows[i].exit_status);
+        assert_int_equal(tri_status_exit(rows[i].st), rows[i].exit_status);
     }
 }
 
