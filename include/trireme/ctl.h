@@ -1,8 +1,8 @@
 /*
- * The controller: a pure state machine, events in, commands out (DESIGN
- * sections 3 and 5).  It reads no clock, opens no file, sends no message and
- * asks the system for no randomness.  MPI, the simulator and replay drive the
- * same object; resuming a study is replaying its events into a fresh one.
+ * The controller: a pure state machine, events in, commands out.  It reads no
+ * clock, opens no file, sends no message and asks the system for no randomness.
+ * MPI, the simulator and replay drive the same object; resuming a study is
+ * replaying its events into a fresh one.
  *
  * The driver's page: obtain an event, tri_ctl_feed, journal the event with the
  * digest of the commands, carry the commands out.  When nothing arrives, feed

@@ -1,7 +1,7 @@
 /*
- * Events and commands: what goes into the controller and what comes out
- * (DESIGN section 3).  Plain structs that own nothing: every pointer is
- * borrowed, from the driver for events, from the controller for commands.
+ * Events and commands: what goes into the controller and what comes out.
+ * Plain structs that own nothing: every pointer is borrowed, from the driver
+ * for events, from the controller for commands.
  *
  * The wire module packs, unpacks and prints them from one list of fields
  * (src/wire/protocol.def); a field added here is added there.
@@ -48,7 +48,7 @@ typedef struct tri_blob {
     X(LEAVE,           "leave")                \
     X(END,             "end")
 
-/* How a run ended other than well: name, and the rule of DESIGN section 5.
+/* How a run ended other than well: name, and the rule that it falls under.
  * COUNTED: final, a result ranked last.  FINAL: final, no result.  RETRY:
  * final after one retry.  LOST: requeued. */
 #define TRI_REASON_MAP(X)                      \
@@ -316,7 +316,7 @@ typedef struct tri_cmd_strike {
 } tri_cmd_strike;
 
 typedef struct tri_cmd_end {
-    int32_t status; /* exit status of DESIGN section 11 */
+    int32_t status; /* exit status of the program: 0 to 4 */
     uint8_t resumable;
     const char *why;
 } tri_cmd_end;

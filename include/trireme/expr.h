@@ -1,6 +1,6 @@
 /*
- * The expression language of study files (DESIGN section 6): constraints,
- * `when`, features, ranks, subject_to.
+ * The expression language of study files: constraints, `when`, features,
+ * ranks, subject_to.
  *
  * A text is parsed to a typed tree that knows its variables.  Types are
  * checked against the declared variables before anything is evaluated; what
@@ -39,8 +39,6 @@ TRI_API tri_status tri_expr_parse(const char *text, const tri_var *vars,
                                   int n_vars, const char *const *words,
                                   int n_words, tri_type want, tri_expr **out);
 TRI_API void tri_expr_destroy(tri_expr *expr);
-/* The text it was parsed from.  Borrowed. */
-TRI_API const char *tri_expr_text(const tri_expr *expr);
 /* Whether variable number `var` occurs. */
 TRI_API int tri_expr_uses(const tri_expr *expr, int var);
 /*

@@ -42,6 +42,8 @@ TRI_API tri_status tri_log_level_parse(const char *name, tri_log_level *out);
 /* Whether a line of `level` would reach the sink. */
 TRI_API int tri_log_enabled(tri_log_level level);
 
+/* Format a line and hand it to the sink; `job`: once for the whole job.  Used
+ * through the macros below, which format nothing that is not shown. */
 TRI_API void tri_log_line(tri_log_level level, int job, const char *fmt, ...)
         TRI_PRINTF(3, 4);
 

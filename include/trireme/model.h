@@ -79,8 +79,6 @@ TRI_API tri_status tri_tensors_add(tri_tensors *table, const tri_tensor *t);
 TRI_API void tri_tensors_fini(tri_tensors *table);
 /* The index in the whole tensor (row-major) of local element `i` of `t`. */
 TRI_API int64_t tri_tensor_global(const tri_tensor *t, int64_t i);
-/* Elements of the whole tensor. */
-TRI_API int64_t tri_tensor_size(const tri_tensor *t);
 /* Initial values of every tensor into the flat array `params`: element e of
  * tensor id depends on (seed, id, e) only, so that every layout starts from
  * the same numbers. */

@@ -1,5 +1,5 @@
 /*
- * The MPI driver of rank 0, and the entry of ranks 1..n-1 (DESIGN section 9).
+ * The MPI driver of rank 0, and the entry of ranks 1..n-1.
  *
  * Rank 0: obtain an event (a message, a signal, the clock), feed it, journal
  * it, carry the commands out.  MPI_THREAD_FUNNELED; reports by leaders only;

@@ -1,5 +1,5 @@
 /*
- * Proposers: strategies that suggest configurations (DESIGN sections 3, 7).
+ * Proposers: strategies that suggest configurations.
  *
  * Two kinds share one table.  An *inline* proposer (random, quasi) draws by
  * (seed, trial) alone and is called by the controller itself.  A *thinking*

@@ -1,7 +1,6 @@
 /*
- * Schedulers: which trial runs next, and for how long (DESIGN section 5;
- * Li et al., "A System for Massively Parallel Hyperparameter Tuning", MLSys
- * 2020, algorithm 2).
+ * Schedulers: which trial runs next, and for how long (Li et al., "A System
+ * for Massively Parallel Hyperparameter Tuning", MLSys 2020, algorithm 2).
  *
  * A scheduler sees only trial numbers, rungs and objectives; it knows nothing
  * of ranks, configurations, time or budgets.  The controller asks `peek`, and

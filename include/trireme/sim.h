@@ -1,6 +1,6 @@
 /*
  * The simulator: the controller driven by a virtual cluster, an event heap in
- * virtual time (DESIGN sections 3 and 11).  Pure: same settings, same result.
+ * virtual time.  Pure: same settings, same result.
  */
 #ifndef TRIREME_SIM_H
 #define TRIREME_SIM_H

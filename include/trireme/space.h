@@ -1,6 +1,6 @@
 /*
  * The space: parameters, constraints, and the exact engine over the valid
- * configurations (DESIGN section 6).
+ * configurations.
  *
  * The valid set is solved by propagation at creation, not filtered: variables
  * are split into independent components by the constraints that join them;
@@ -133,6 +133,7 @@ TRI_API const char *tri_space_rule(const tri_space *s, int i);
 TRI_API double tri_space_rule_refused(const tri_space *s, int i);
 /* Place of rule i in the study file; 0 for built-in rules. */
 TRI_API int tri_space_rule_line(const tri_space *s, int i);
+/* The features: number, and names. */
 TRI_API int tri_space_n_features(const tri_space *s);
 TRI_API const char *tri_space_feature_name(const tri_space *s, int i);
 

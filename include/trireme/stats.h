@@ -1,5 +1,5 @@
 /*
- * Robust statistics of short series of measurements (DESIGN section 8).
+ * Robust statistics of short series of measurements.
  * Pure; each function sorts a copy in `scratch`, which the caller provides
  * (n doubles), so that nothing is allocated inside a training step.
  */

@@ -102,7 +102,8 @@ TRI_API const char *tri_status_sentence(tri_status st);
 /* How far `st` reaches. */
 TRI_API tri_scope tri_status_scope(tri_status st);
 
-/* What `st` is to the shell (DESIGN section 11): 0 to 4. */
+/* What `st` is to the shell: 0 done, 1 bad usage or input, 2 nothing feasible,
+ * 4 a fault (3, interrupted, is no error). */
 TRI_API int tri_status_exit(tri_status st);
 
 /* The thread's last error; never NULL; borrowed until the thread ends. */

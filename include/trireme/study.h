@@ -1,5 +1,5 @@
 /*
- * The study file (DESIGN section 6): every key of it, read and checked.
+ * The study file: every key of it, read and checked.
  *
  * Reading is pure: the text is given, and what the text refers to (a table)
  * is asked of a callback.  An error carries file, line and column, what was
@@ -269,7 +269,7 @@ TRI_API const char *tri_study_frozen_difference(const tri_study *before,
 
 /*
  * The layout that a configuration asks of the engine: its engine parameters,
- * or their defaults (DESIGN section 6).
+ * or their defaults.
  */
 typedef struct tri_layout {
     int dp, tp, pp, virtual_stages;

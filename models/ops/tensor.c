@@ -61,17 +61,6 @@ void tri_tensors_fini(tri_tensors *table)
     *table = (tri_tensors){0};
 }
 
-int64_t tri_tensor_size(const tri_tensor *t)
-{
-    int64_t n = 1;
-    int d;
-
-    for (d = 0; d < t->n_dims; d++) {
-        n *= t->shape[d];
-    }
-    return n;
-}
-
 /* Row-major over (outer, split, inner): the local index has `len` in the
  * middle where the global one has shape[split]. */
 int64_t tri_tensor_global(const tri_tensor *t, int64_t i)

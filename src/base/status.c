@@ -1,6 +1,6 @@
 /*
- * The status table and the thread's last error.  Knows nothing of logging or
- * of exit statuses: src/app decides what a code means to the shell.
+ * The status table, what a code means to the shell, and the thread's last
+ * error.  Knows nothing of logging, and ends nothing.
  */
 #include "trireme/status.h"
 

@@ -1,5 +1,5 @@
 /*
- * Machine classes (DESIGN section 5): what was measured on other machines
+ * Machine classes: what was measured on other machines
  * says nothing of these.  When an opening is of another class than the results
  * that count, they count no longer: a new ladder is begun, and every trial
  * that did not fail by its configuration's own doing waits at the base rung of

@@ -1,5 +1,5 @@
 /*
- * How runs end, and what follows for their trials (DESIGN section 5): results,
+ * How runs end, and what follows for their trials: results,
  * failures by the rule of their reason, losses with and without a witness,
  * interruptions.  When the ranks of a run are free again is decided here too.
  */

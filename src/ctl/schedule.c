@@ -1,5 +1,5 @@
 /*
- * Who starts next (DESIGN section 5, packing).  What was lost goes before what
+ * Who starts next, and where it fits.  What was lost goes before what
  * the scheduler gives out.  A job that does not fit becomes the head: at most
  * one, its slot spent.  While it waits, only jobs start that fit now and are
  * predicted to end before the head's earliest start (EASY backfill; Lifka,

@@ -200,8 +200,7 @@ struct tri_ctl {
     /* finished: in the search, of any machine class; results: of this one */
     int64_t search_runs, n_finished, n_results, n_failed, n_parked;
     int64_t failures[TRI_REASON_COUNT];
-    int64_t best; /* trial, -1 */
-    int best_stale;
+    int64_t best;              /* trial, -1 */
     int largest;               /* ranks of the largest trial */
     const char *machine_class; /* of the results that count, "": not known */
     const char *opening_class; /* of this opening; the same pointer if equal */

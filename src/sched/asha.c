@@ -1,6 +1,6 @@
 /*
  * Asynchronous successive halving, promotion type (Li et al., MLSys 2020,
- * algorithm 2; DESIGN section 5).  Rungs are looked at from the top down; in a
+ * algorithm 2).  Rungs are looked at from the top down; in a
  * rung the best floor(n/eta) of its n results may be promoted, promoted ones
  * counted.  Results that are counted only (diverged) rank last and are never
  * promoted.  With several brackets a new configuration goes to the ladder on

@@ -2,8 +2,8 @@
  * Types of an expression, and guards: a parameter that may be inactive can
  * stand in arithmetic only where something that must be true before it is
  * looked at implies that it is active.  What is known at a place of the tree
- * is a stack of facts (a node and its truth); the implications understood are
- * listed in DESIGN's terms at `implied`.
+ * is a stack of facts (a node and its truth); `implied` holds the implications
+ * that are understood.
  */
 #include "src/space/node.h"
 

@@ -406,11 +406,6 @@ void tri_expr_destroy(tri_expr *expr)
     }
 }
 
-const char *tri_expr_text(const tri_expr *expr)
-{
-    return expr->text;
-}
-
 int tri_expr_uses(const tri_expr *expr, int var)
 {
     return var >= 0 && var < expr->n_vars && expr->used[var];

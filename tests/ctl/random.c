@@ -1,9 +1,9 @@
 /*
  * Random stories: thousands of studies with losses, failures, hung groups,
  * parked trials, drains and killed jobs at random moments, resumed on other
- * numbers of ranks and on other classes of machines.  The world checks section
- * 5's rules after every event; here: every study ends, and the same events
- * cause the same commands.
+ * numbers of ranks and on other classes of machines.  The world checks its
+ * rules after every event; here: every study ends, and the same events cause
+ * the same commands.
  */
 #include "tests/ctl/world.h"
 

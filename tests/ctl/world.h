@@ -1,7 +1,7 @@
 /*
  * A world for the controller: it feeds events, follows the commands with a
- * model of its own of who holds which ranks, and fails the test as soon as
- * DESIGN section 5 is broken.  Every event is kept, so that the whole story
+ * model of its own of who holds which ranks, and fails the test as soon as a
+ * rule of scheduling is broken.  Every event is kept, so that the whole story
  * can be told again to a fresh controller.
  */
 #ifndef TRI_TESTS_CTL_WORLD_H

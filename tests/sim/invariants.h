@@ -1,5 +1,5 @@
 /*
- * Invariants of DESIGN section 5, judged by the controller's views after every
+ * Invariants of scheduling, judged by the controller's views after every
  * event.  Give `check_invariants` to a simulation as its `each`, and a tracker
  * as its `ctx`.
  */
