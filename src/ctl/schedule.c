@@ -522,6 +522,10 @@ static tri_status end_search(tri_ctl *ctl)
         return tri_ctl_end(ctl, 3, 1,
                            "what is left would not end before the deadline");
     }
+    if (!ctl->n_results && ctl->cut) {
+        return tri_ctl_end(ctl, 0, 1,
+                           "stopped for --max-time before any run finished");
+    }
     if (!ctl->n_results) {
         return tri_ctl_end_empty(ctl);
     }

@@ -322,6 +322,29 @@ static void a_long_step_may_end(void **state)
     world_fini(&w);
 }
 
+/* Too little of --max-time for one run: nothing was found infeasible. */
+static void less_time_than_a_run(void **state)
+{
+    world w;
+
+    (void)state;
+    world_init(&w, plain);
+    w.max_time_s = 3;
+    world_begin(&w, 1, 1);
+    world_formed(&w, 0);
+    at(&w, next(&w));
+    assert_int_equal(verdict(&w, 0)->verdict, TRI_VERDICT_STOP);
+    world_interrupted(&w, 0, "");
+    assert_true(w.ended);
+    assert_int_equal(w.status, 0);
+    assert_true(w.resumable);
+    w.max_time_s = NAN;
+    world_begin(&w, 1, 1);
+    assert_false(w.ended);
+    assert_int_equal(world_count(&w, TRI_CMD_ASSIGN), 1);
+    world_fini(&w);
+}
+
 /* 25 seconds a unit: from 75 on there is no time for a run of three units, but
  * for one of one. */
 static void what_is_shorter_may_still_start(void **state)
@@ -414,6 +437,7 @@ int main(void)
             cmocka_unit_test(what_cannot_end_is_not_started),
             cmocka_unit_test(the_budget_stops_the_search),
             cmocka_unit_test(a_long_step_may_end),
+            cmocka_unit_test(less_time_than_a_run),
             cmocka_unit_test(what_is_shorter_may_still_start),
             cmocka_unit_test(time_is_kept_for_the_finals),
             cmocka_unit_test(gaps_shift_a_drain)};

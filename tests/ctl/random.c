@@ -225,7 +225,7 @@ static int step(world *w, dice *d)
     int64_t run;
 
     if (w->ended) {
-        if (w->status != 3) {
+        if (w->status != 3 && !w->resumable) {
             return 0;
         }
         reopen(w, d);
