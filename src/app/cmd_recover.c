@@ -30,7 +30,6 @@ int tri_app_recover(int argc, char **argv)
     }
     if (tri_record_recover(o.file) != TRI_OK) {
         tri_error_place(o.file, 0, 0);
-        tri_error_place(o.file, 0, 0);
         return tri_app_fail();
     }
     if (o.json) {
