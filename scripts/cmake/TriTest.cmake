@@ -89,8 +89,11 @@ function(tri_add_fuzzer name)
             TRI_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
     if(TRI_FUZZ)
         target_link_options(${name} PRIVATE -fsanitize=fuzzer)
+        # libFuzzer writes into the first folder, and its finds beside it.
+        set(found ${CMAKE_CURRENT_BINARY_DIR}/${name}-found)
+        file(MAKE_DIRECTORY ${found})
         add_test(NAME ${name} COMMAND ${name} -runs=${T_RUNS} -seed=1
-                ${T_CORPUS})
+                -artifact_prefix=${found}- ${found} ${T_CORPUS})
     else()
         target_sources(${name} PRIVATE
                 ${CMAKE_SOURCE_DIR}/tests/house/fuzz_main.c)
