@@ -4,6 +4,7 @@
  */
 #include "src/store/segment.h"
 
+#include "src/base/little.h"
 #include "src/store/bytes.h"
 #include "src/store/sys.h"
 

@@ -40,25 +40,4 @@ void tri_line_add(tri_line *line, const char *fmt, ...) TRI_PRINTF(2, 3);
 void tri_desc_print(const tri_struct_desc *desc, const void *base,
                     tri_line *line);
 
-/* Little-endian numbers. */
-static inline void tri_put_le(unsigned char *to, uint64_t v, int bytes)
-{
-    int i;
-
-    for (i = 0; i < bytes; ++i) {
-        to[i] = (unsigned char)(v >> (8 * i));
-    }
-}
-
-static inline uint64_t tri_get_le(const unsigned char *from, int bytes)
-{
-    uint64_t v = 0;
-    int i;
-
-    for (i = 0; i < bytes; ++i) {
-        v |= (uint64_t)from[i] << (8 * i);
-    }
-    return v;
-}
-
 #endif

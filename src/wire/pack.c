@@ -2,6 +2,7 @@
  * Packing a struct by its description.  Cannot fail: what may be packed is
  * checked before, and the sink has room or does not need any.
  */
+#include "src/base/little.h"
 #include "src/wire/codec.h"
 
 #include <string.h>

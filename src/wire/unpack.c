@@ -3,6 +3,7 @@
  * length and count is checked against what is left before it is used, so a
  * message of n bytes never makes more than a small multiple of n of memory.
  */
+#include "src/base/little.h"
 #include "src/wire/buffer.h"
 #include "src/wire/codec.h"
 

@@ -4,6 +4,7 @@
  */
 #include "trireme/wire.h"
 
+#include "src/base/little.h"
 #include "src/wire/buffer.h"
 #include "src/wire/codec.h"
 
