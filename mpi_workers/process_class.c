@@ -1,5 +1,5 @@
 /*
- * From a wait status to a class of failure (DESIGN section 5).
+ * From a wait status to a class of failure.
  */
 #include "mpi_workers/process.h"
 

@@ -1,5 +1,5 @@
 /*
- * The record (DESIGN section 10): journal segments beside one HDF5 file.
+ * The record: journal segments beside one HDF5 file.
  *
  * While a study is open for writing, its segments FILE.h5.journal.1 .. E hold
  * every event of it, complete: where an earlier opening was folded into the

@@ -1,7 +1,6 @@
 /*
- * The tables of a study file: which columns, of which type, in which unit
- * (DESIGN section 10).  Strings are fixed; the widths fit a study.  Knows
- * nothing of HDF5.
+ * The tables of a study file: which columns, of which type, in which unit.
+ * Strings are fixed; the widths fit a study.  Knows nothing of HDF5.
  */
 #ifndef TRI_STORE_SCHEMA_H
 #define TRI_STORE_SCHEMA_H

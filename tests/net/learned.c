@@ -72,7 +72,7 @@ static tri_tuned tune(const char *objective)
     return t;
 }
 
-/* What the trainer's lines say by the rule of DESIGN section 5. */
+/* What the trainer's lines say by the rule of measure.h. */
 static double mean_after_offset(int64_t resource, double offset)
 {
     int64_t window = (resource + 9) / 10;

@@ -1,9 +1,9 @@
 /*
- * Durability, exhaustively (DESIGN section 13): a study is driven in a child
- * process that dies at its n-th write, sync, truncation, rename, removal or
- * creation, for every n; or whose disk is full from the n-th on.  Whatever
- * happened: no event whose recording had returned is lost, every digest
- * holds, and the study resumed ends with whole tables.
+ * Durability, exhaustively: a study is driven in a child process that dies at
+ * its n-th write, sync, truncation, rename, removal or creation, for every n;
+ * or whose disk is full from the n-th on.  Whatever happened: no event whose
+ * recording had returned is lost, every digest holds, and the study resumed
+ * ends with whole tables.
  *
  * A call dies before it is made, after it was made, or, if it writes, with
  * half of it written.
