@@ -245,8 +245,8 @@ static tri_status open_again(tri_ctl *ctl, const tri_ev_open *ev)
     }
     ctl->started = 0;
     ctl->head = -1;
-    if (ctl->cut && ctl->ended && ctl->end_status == 0) {
-        /* the finals stood for that opening only */
+    if (ctl->cut) {
+        /* the finals stood for that opening only, however it ended */
         ctl->phase = TRI_PHASE_SEARCH;
         tri_ctl_finals_reset(ctl);
     }

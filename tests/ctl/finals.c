@@ -297,6 +297,26 @@ static void more_time_is_used(void **state)
     world_fini(&w);
 }
 
+/* Nor where that opening broke off in its finals. */
+static void finals_cut_short_do_not_bind(void **state)
+{
+    world w;
+
+    (void)state;
+    world_init(&w, RATE "finals: {top: 2, repeats: 2}\n");
+    w.max_time_s = 6;
+    world_begin(&w, 1, 1);
+    while (!w.ended && w.runs[0].phase == TRI_PHASE_SEARCH) {
+        w.now += 1;
+        world_run(&w, w.runs[0].run, speed[w.runs[0].trial]);
+    }
+    assert_false(w.ended);
+    w.max_time_s = 100;
+    world_begin(&w, 1, 1); /* killed: nothing was drained */
+    assert_int_equal(w.runs[0].phase, TRI_PHASE_SEARCH);
+    world_fini(&w);
+}
+
 static void interrupted_finals_go_on(void **state)
 {
     world w;
@@ -357,6 +377,7 @@ int main(void)
             cmocka_unit_test(repeats_are_cut_to_the_time),
             cmocka_unit_test(rung_is_cut_to_the_time),
             cmocka_unit_test(more_time_is_used),
+            cmocka_unit_test(finals_cut_short_do_not_bind),
             cmocka_unit_test(interrupted_finals_go_on),
             cmocka_unit_test(no_finals_close_to_the_deadline)};
 
