@@ -56,6 +56,20 @@ static char cut_cell(cursor *c, char **cell)
     return end;
 }
 
+/* The last name is none that stands already: which column would count? */
+static tri_status check_new(const tri_csv *t)
+{
+    const char *name = t->names[t->n_columns - 1];
+
+    for (int i = 0; *name && i < t->n_columns - 1; i++) {
+        if (strcmp(t->names[i], name) == 0) {
+            return TRI_FAIL(TRI_EEXIST,
+                            "the table has the column \"%.100s\" twice", name);
+        }
+    }
+    return TRI_OK;
+}
+
 static tri_status cut_header(tri_csv *t, cursor *c)
 {
     char end;
@@ -70,6 +84,7 @@ static tri_status cut_header(tri_csv *t, cursor *c)
                             TRI_CSV_MAX_COLUMNS);
         }
         end = cut_cell(c, &t->names[t->n_columns++]);
+        TRI_TRY(check_new(t));
     } while (end == ',');
     return TRI_OK;
 }
@@ -118,6 +133,9 @@ tri_status tri_csv_cut(tri_csv *t)
     if (lines > TRI_CSV_MAX_ROWS) {
         return TRI_FAIL(TRI_ERANGE, "the table has more than %d rows",
                         TRI_CSV_MAX_ROWS);
+    }
+    if (strncmp(c.at, "\xef\xbb\xbf", 3) == 0) {
+        c.at += 3; /* the mark that spreadsheets put before UTF-8 */
     }
     TRI_TRY(cut_header(t, &c));
     t->cells = calloc(lines * (size_t)t->n_columns + 1, sizeof *t->cells);

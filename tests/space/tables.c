@@ -34,7 +34,8 @@ static tri_status read_table(const char *csv, const char *model,
                            out);
 }
 
-static const char csv[] = "dp,algo,speed,failed,note\n"
+static const char csv[] = "\xef\xbb\xbf"
+                          "dp,algo,speed,failed,note\n"
                           "8,ring,10,0,\n"
                           "2,ring,4,0,\"a, quoted \"\"note\"\"\"\n"
                           "2,tree,nan,1,\r\n"
@@ -126,6 +127,8 @@ static void bad_tables(void **state)
             {"a,b\n1\n", "parameters: [a], objective: b", TRI_EPARSE,
              "1 cells where the header has 2"},
             {"a,b\n", "parameters: [a], objective: b", TRI_EEMPTY, "no rows"},
+            {"a,b,a\n1,2,3\n", "parameters: [a], objective: b", TRI_EEXIST,
+             "column \"a\" twice"},
             {"ranks,b\n1,2\n", "parameters: [ranks], objective: b", TRI_EINVAL,
              "column of /trials"},
             {"a,b\n1,2\n", "parameters: [a], objective: b, curve: s_",
