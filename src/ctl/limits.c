@@ -99,18 +99,12 @@ double tri_ctl_progress_limit(const tri_ctl *ctl, const tri_live *live)
 }
 
 /* How long a run may take to answer a stop: it does so at its next step
- * boundary, unless it was found to make no steps. */
-static double stop_limit(const tri_ctl *ctl, const tri_live *live,
-                         tri_reason why)
+ * boundary, for which it keeps what its limit leaves it. */
+static double stop_limit(const tri_ctl *ctl, const tri_live *live)
 {
-    double s = tri_ctl_answer_s(ctl);
+    double left = live->limit + ctl->shift - ctl->now;
 
-    if (why == TRI_REASON_HUNG) {
-        return s;
-    }
-    return s + (ctl->runs[live->run].v.reports
-                        ? tri_ctl_progress_limit(ctl, live)
-                        : ctl->study->timeouts.startup_s);
+    return tri_ctl_answer_s(ctl) + (left > 0 && left < INFINITY ? left : 0);
 }
 
 tri_status tri_ctl_stop_run(tri_ctl *ctl, tri_live *live, tri_reason why)
@@ -128,7 +122,7 @@ tri_status tri_ctl_stop_run(tri_ctl *ctl, tri_live *live, tri_reason why)
     r->v.state = TRI_RUN_LEAVING;
     live->stopped = 1;
     live->why = (uint8_t)why;
-    tri_ctl_set_limit(ctl, live, stop_limit(ctl, live, why));
+    tri_ctl_set_limit(ctl, live, stop_limit(ctl, live));
     return tri_ctl_emit(ctl, &c);
 }
 
