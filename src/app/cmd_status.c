@@ -289,9 +289,11 @@ static void print_text(const standing *s)
     printf("trials    %" PRId64 ", %" PRId64 " failed, %" PRId64 " parked\n",
            p->trials, p->failed, p->parked);
     printf("runs      %" PRId64 ": %" PRId64 " finished, %" PRId64
-           " failed, %" PRId64 " lost, %" PRId64 " running\n",
+           " failed, %" PRId64 " lost or interrupted, %" PRId64
+           " stopped, %" PRId64 " running\n",
            p->runs, s->ended[TRI_RUN_FINISHED], s->ended[TRI_RUN_FAILED],
-           s->ended[TRI_RUN_LOST] + s->ended[TRI_RUN_INTERRUPTED], p->running);
+           s->ended[TRI_RUN_LOST] + s->ended[TRI_RUN_INTERRUPTED],
+           s->ended[TRI_RUN_STOPPED], p->running);
     printf("ranks     %d busy of %d, %d struck\n", p->ranks_busy,
            p->ranks_total, p->ranks_struck);
     print_best(s);
