@@ -12,9 +12,9 @@
 double tri_world_start_s = 600;
 
 /* Wait without spinning: rank 0 may be reading a long history. */
-static tri_status wait_patiently(MPI_Request *request)
+static tri_status wait_patiently(MPI_Request *request, double limit_s)
 {
-    double end = tri_now() + tri_world_start_s;
+    double end = tri_now() + limit_s;
     tri_pause pause = {0};
     int done = 0;
 
@@ -27,9 +27,8 @@ static tri_status wait_patiently(MPI_Request *request)
         }
         if (tri_now() > end) {
             return TRI_FAIL(TRI_ETIMEOUT,
-                            "a rank of the job said nothing for %.0f s at its "
-                            "start",
-                            tri_world_start_s);
+                            "a rank of the job said nothing for %.0f s",
+                            limit_s);
         }
         tri_pause_sleep(&pause);
     }
@@ -51,7 +50,8 @@ static tri_status share_seats(tri_world *w)
     mine.memory_bytes = w->place.memory_bytes;
     MPI_Iallgather(&mine, (int)sizeof mine, MPI_BYTE, seats, (int)sizeof mine,
                    MPI_BYTE, w->control, &request);
-    TRI_TRY(wait_patiently(&request)); /* else the seats are left to MPI */
+    /* where this fails the seats are left to MPI */
+    TRI_TRY(wait_patiently(&request, tri_world_start_s));
     w->seats = seats;
     for (int i = 0; i < w->size; i++) {
         for (int j = 0; j < w->size; j++) {
@@ -91,9 +91,33 @@ tri_status tri_world_open(tri_world *out)
     return TRI_OK;
 }
 
+/* What was sent and never asked for would be found by the next communicator
+ * that MPI gives the same place: take it off, once everybody has stopped. */
+#define EMPTY_S 5.0 /* rank 0 may still be busy with the record */
+
+static void empty(MPI_Comm comm)
+{
+    MPI_Message matched;
+    MPI_Request request;
+    MPI_Status status;
+    int found = 1;
+
+    if (MPI_Ibarrier(comm, &request) != MPI_SUCCESS ||
+        wait_patiently(&request, EMPTY_S) != TRI_OK) {
+        return;
+    }
+    while (MPI_Improbe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm, &found, &matched,
+                       &status) == MPI_SUCCESS &&
+           found) {
+        /* none of its bytes are wanted: MPI drops what does not fit */
+        MPI_Mrecv(NULL, 0, MPI_BYTE, &matched, MPI_STATUS_IGNORE);
+    }
+}
+
 void tri_world_close(tri_world *w, int frees)
 {
     if (frees) {
+        empty(w->control);
         MPI_Comm_free(&w->control);
         MPI_Comm_free(&w->peers);
     }
@@ -110,7 +134,7 @@ static tri_status broadcast(tri_world *w, void *data, uint64_t bytes)
 
         MPI_Ibcast((char *)data + at, (int)part, MPI_BYTE, 0, w->control,
                    &request);
-        TRI_TRY(wait_patiently(&request));
+        TRI_TRY(wait_patiently(&request, tri_world_start_s));
         at += part;
     }
     return TRI_OK;
