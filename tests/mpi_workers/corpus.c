@@ -41,7 +41,7 @@ static void fill_file(void)
 static void the_text_outlives_its_file(void **state)
 {
     tri_corpus c;
-    char number[11];
+    char number[16];
 
     (void)state;
     fill_file();
