@@ -192,7 +192,7 @@ static size_t drain(tri_child *c, int *fd, size_t most, tri_output_fn each,
         if (n > 0) {
             total += (size_t)n;
             if (fd == &c->out) {
-                each(ctx, buf, (size_t)n);
+                each(ctx, TRI_STREAM_OUT, buf, (size_t)n);
             } else {
                 keep_tail(c, buf, (size_t)n);
             }
@@ -260,9 +260,11 @@ int tri_child_hear(tri_child *c, double wait_s, tri_output_fn each, void *ctx)
     }
 }
 
-int tri_child_ended(const tri_child *c, int *status)
+int tri_child_ended(const tri_child *c, tri_child_end *end)
 {
-    *status = c->status;
+    if (c->ended && end) {
+        *end = (tri_child_end){.wait_status = c->status, .rss = c->rss};
+    }
     return c->ended;
 }
 
@@ -299,9 +301,10 @@ const char *tri_child_stderr(tri_child *c, size_t *bytes)
 
 /* ---- end --------------------------------------------------------------- */
 
-static void ignore(void *ctx, const char *bytes, size_t n)
+static void ignore(void *ctx, tri_stream stream, const char *bytes, size_t n)
 {
     (void)ctx;
+    (void)stream;
     (void)bytes;
     (void)n;
 }

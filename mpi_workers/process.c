@@ -66,7 +66,7 @@ static tri_status spawn(tri_trial *t)
     const tri_study *study = t->setup.study;
     const char *cwd = study->model.u.process.cwd;
     char resolved[PATH_MAX];
-    tri_child_spec spec = {NULL, NULL, NULL};
+    tri_child_spec spec = {0};
     char **argv = NULL;
     char **env = NULL;
     tri_status st;
@@ -226,10 +226,11 @@ static void on_line(void *ctx, const tri_metric_line *line)
     tri_news_hear(&t->news, line);
 }
 
-static void on_output(void *ctx, const char *bytes, size_t n)
+static void on_output(void *ctx, tri_stream stream, const char *bytes, size_t n)
 {
     tri_trial *t = ctx;
 
+    (void)stream;
     tri_metrics_feed(t->metrics, bytes, n, on_line, t);
 }
 
@@ -258,13 +259,13 @@ static void last_line(const char *tail, size_t n, char *buf, size_t bytes)
 }
 
 /* A process that ended badly is this rank's status. */
-static void judge_end(tri_trial *t, int wait_status, tri_vote *vote)
+static void judge_end(tri_trial *t, const tri_child_end *end, tri_vote *vote)
 {
     char what[128];
     char said[120];
     size_t n;
     const char *tail = tri_child_stderr(t->child, &n);
-    tri_reason reason = tri_process_class(wait_status, what, sizeof what);
+    tri_reason reason = tri_process_class(end->wait_status, what, sizeof what);
 
     if (reason == TRI_REASON_NONE) {
         return;
@@ -316,7 +317,7 @@ static void put_news(tri_trial *t, int ended, tri_vote *vote)
 }
 
 /* What was bad is judged when all before it has been told. */
-static void judge(tri_trial *t, int ended, int wait_status, tri_vote *vote)
+static void judge(tri_trial *t, const tri_child_end *end, tri_vote *vote)
 {
     if (vote->has || !tri_news_is_empty(&t->news)) {
         return;
@@ -325,21 +326,21 @@ static void judge(tri_trial *t, int ended, int wait_status, tri_vote *vote)
         vote->status =
                 TRI_FAIL(TRI_ENAN, "the loss is not a number after step %lld",
                          (long long)t->news.step);
-    } else if (ended) {
-        judge_end(t, wait_status, vote);
+    } else if (end) {
+        judge_end(t, end, vote);
     }
 }
 
 static void hear_child(tri_trial *t, tri_vote *vote)
 {
+    tri_child_end end;
     int ended;
-    int wait_status = 0;
     double now;
 
-    ended = tri_child_ended(t->child, &wait_status);
+    ended = tri_child_ended(t->child, &end);
     if (tri_news_is_empty(&t->news) || is_held(t, ended)) {
         tri_child_hear(t->child, SLICE_S, on_output, t);
-        ended = tri_child_ended(t->child, &wait_status);
+        ended = tri_child_ended(t->child, &end);
         if (ended) { /* its last line may have no end */
             tri_metrics_feed(t->metrics, "\n", 1, on_line, t);
         }
@@ -351,7 +352,7 @@ static void hear_child(tri_trial *t, tri_vote *vote)
         t->rss_s = now + RSS_S;
     }
     put_news(t, ended, vote);
-    judge(t, ended, wait_status, vote);
+    judge(t, ended ? &end : NULL, vote);
     vote->all = ended && tri_news_is_empty(&t->news);
 }
 

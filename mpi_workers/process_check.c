@@ -21,11 +21,11 @@ tri_status tri_process_check(const tri_study *study)
     if (spec->leader) {
         return TRI_FAIL(TRI_EUNBUILT, "model.launch: leader is not built yet");
     }
-    if (spec->setup) {
+    if (spec->setup.text) {
         return TRI_FAIL(TRI_EUNBUILT, "model.setup is not built yet; put it "
                                       "into the command with shell: true");
     }
-    if (spec->n_patterns > 0) {
+    if (spec->metrics.n_patterns > 0) {
         return TRI_FAIL(TRI_EUNBUILT,
                         "model.metrics.patterns are not built yet; print JSON "
                         "lines on standard output");

@@ -46,15 +46,42 @@ typedef struct tri_process_spec {
                             * inactive; NULL with `shell` */
     int shell;             /* argv[0] is given to sh -c */
     int leader;            /* launch: leader, else one process a rank */
-    const char *setup, *cwd, *log_dir, *scratch; /* NULL if absent */
-    const tri_pair *env;
+    struct {               /* run once a rank; what it leaves in the
+                            * environment is what every process starts with */
+        const char *const *shell; /* command line of the shell that reads
+                                   * `text` from -c; "bash" by default */
+        int n_shell;
+        const char *text; /* NULL: none */
+    } setup;
+    const char *cwd, *scratch; /* templates; NULL if absent */
+    struct {                   /* a file TRIAL.RUN.ATTEMPT.RANK.log a process:
+                                * all that it wrote, both streams */
+        const char *dir;       /* NULL: none */
+        int keep;              /* logs of so many runs stay, the latest; 0: all;
+                                * those of failed runs count apart */
+        uint64_t max_bytes;    /* a file; then only its beginning and end */
+    } log;
+    const tri_pair *env; /* templates */
     int n_env;
     const char *const *keep_env;
     int n_keep_env;
-    const char *const *devices;
-    int n_devices;
-    const tri_pair *patterns; /* metrics.patterns: metric, regex */
-    int n_patterns;
+    struct { /* which devices a rank shows its process */
+        enum {
+            TRI_DEVICES_AUTO,
+            TRI_DEVICES_NONE,
+            TRI_DEVICES_MAP
+        } how;
+        const char *const *map; /* of the i-th worker of a host: "2", "4,5" */
+        int n_map;
+        const char *variable; /* "CUDA_VISIBLE_DEVICES" by default */
+    } devices;
+    struct {
+        const char *trainer; /* name of ready patterns (megatron-lm, deepspeed,
+                              * nanotron, torchtitan, huggingface); NULL */
+        const tri_pair *patterns; /* metric, regex with one group; they go
+                                   * before ready ones of the same metric */
+        int n_patterns;
+    } metrics;
     int resume; /* 1: resume: checkpoint */
 } tri_process_spec;
 
@@ -79,6 +106,8 @@ typedef struct tri_table_spec {
     const char *objective; /* column */
     const char *failed;    /* column, NULL if none */
     const char *curve;     /* prefix, NULL if none */
+    double second_s; /* real seconds that a virtual one lasts under MPI; 0: no
+                      * time passes at all; 0.01 by default */
 } tri_table_spec;
 
 typedef struct tri_model_spec {
@@ -199,6 +228,14 @@ typedef struct tri_study {
     struct {
         double lr, weight_decay, clip, beta1, beta2;
     } optimizer;
+
+    struct {                   /* emit: how `best --emit` names parameters */
+        const char *format;    /* torchrun, megatron, deepspeed, slurm */
+        const tri_pair *names; /* parameter, what it is called there; "" leaves
+                                * it out */
+        int n_names;
+    } emit[4];
+    int n_emit;
 
     const char *const *notes; /* features that come later, a sentence each */
     int n_notes;

@@ -129,7 +129,7 @@ static tri_status read_table(tri_reader *r, const tri_yaml *m)
 {
     static const char *const keys[] = {"kind",      "file",   "parameters",
                                        "objective", "failed", "curve"};
-    tri_table_spec t = {NULL, NULL, 0, NULL, NULL, NULL};
+    tri_table_spec t = {.second_s = 0.01};
     const tri_yaml *p = tri_yaml_get(m, "parameters");
 
     TRI_TRY(KEYS(m, keys));

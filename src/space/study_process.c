@@ -149,8 +149,8 @@ static tri_status read_metrics(tri_reader *r, const tri_yaml *m,
     }
     TRI_TRY(tri_reader_keys(at, "model.metrics", keys, 1));
     return tri_reader_pairs(r, tri_yaml_get(at, "patterns"),
-                            "model.metrics.patterns", &p->patterns,
-                            &p->n_patterns);
+                            "model.metrics.patterns", &p->metrics.patterns,
+                            &p->metrics.n_patterns);
 }
 
 static tri_status read_process_lists(tri_reader *r, const tri_yaml *m,
@@ -162,8 +162,8 @@ static tri_status read_process_lists(tri_reader *r, const tri_yaml *m,
                              &p->n_env));
     TRI_TRY(tri_reader_texts(r, tri_yaml_get(m, "keep_env"), "model.keep_env",
                              &p->keep_env, &p->n_keep_env));
-    return tri_reader_texts(r, devices, "model.devices", &p->devices,
-                            &p->n_devices);
+    return tri_reader_texts(r, devices, "model.devices", &p->devices.map,
+                            &p->devices.n_map);
 }
 
 /* What is read and used by nothing; where going without would change what is
@@ -175,12 +175,12 @@ static tri_status note_unbuilt(tri_reader *r, const tri_process_spec *p)
         const char *name, *instead;
     } keys[] = {
             {p->leader, 1, "launch: leader", ""},
-            {p->setup != NULL, 1, "setup",
+            {p->setup.text != NULL, 1, "setup",
              "; put it into the command with shell: true"},
-            {p->n_devices > 0, 1, "devices", ""},
-            {p->n_patterns > 0, 1, "metrics.patterns",
+            {p->devices.n_map > 0, 1, "devices", ""},
+            {p->metrics.n_patterns > 0, 1, "metrics.patterns",
              "; print JSON lines on standard output"},
-            {p->log_dir != NULL, 0, "log_dir",
+            {p->log.dir != NULL, 0, "log_dir",
              "; of what the processes write, the end of standard error of "
              "failed runs is kept"},
             {p->scratch != NULL, 0, "scratch",
@@ -218,10 +218,11 @@ tri_status tri_study_read_process(tri_reader *r, const tri_yaml *m)
                             2, &p.leader));
     TRI_TRY(tri_reader_name(tri_yaml_get(m, "resume"), "model.resume", resumes,
                             2, &p.resume));
-    TRI_TRY(tri_reader_text(tri_yaml_get(m, "setup"), "model.setup", &p.setup));
+    TRI_TRY(tri_reader_text(tri_yaml_get(m, "setup"), "model.setup",
+                            &p.setup.text));
     TRI_TRY(tri_reader_text(tri_yaml_get(m, "cwd"), "model.cwd", &p.cwd));
     TRI_TRY(tri_reader_text(tri_yaml_get(m, "log_dir"), "model.log_dir",
-                            &p.log_dir));
+                            &p.log.dir));
     TRI_TRY(tri_reader_text(tri_yaml_get(m, "scratch"), "model.scratch",
                             &p.scratch));
     TRI_TRY(read_process_lists(r, m, &p));

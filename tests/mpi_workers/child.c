@@ -19,8 +19,9 @@
 static char said[1 << 16];
 static size_t n_said;
 
-static void on_output(void *ctx, const char *bytes, size_t n)
+static void on_output(void *ctx, tri_stream stream, const char *bytes, size_t n)
 {
+    (void)stream;
     (void)ctx;
     for (size_t i = 0; i < n && n_said + 1 < sizeof said; i++) {
         said[n_said++] = bytes[i];
@@ -32,7 +33,7 @@ static tri_child *start(const char *script)
 {
     char *argv[] = {(char[]){"/bin/sh"}, (char[]){"-c"}, strdup(script), NULL};
     char *env[] = {(char[]){"PATH=/usr/bin:/bin"}, (char[]){"WHO=me"}, NULL};
-    tri_child_spec spec = {argv, env, "/"};
+    tri_child_spec spec = {.argv = argv, .env = env, .cwd = "/"};
     tri_child *c = NULL;
 
     n_said = 0;
@@ -46,13 +47,13 @@ static tri_child *start(const char *script)
 static int finish(tri_child *c)
 {
     double limit = tri_now() + 60;
-    int status = -1;
+    tri_child_end end = {.wait_status = -1};
 
-    while (!tri_child_ended(c, &status) && tri_now() < limit) {
+    while (!tri_child_ended(c, &end) && tri_now() < limit) {
         tri_child_hear(c, 0.01, on_output, NULL);
     }
-    assert_true(tri_child_ended(c, &status));
-    return status;
+    assert_true(tri_child_ended(c, &end));
+    return end.wait_status;
 }
 
 static int n_descriptors(void)
@@ -104,7 +105,7 @@ static void missing_command(void **state)
 {
     char *argv[] = {(char[]){"/no/such/command"}, NULL};
     char *env[] = {NULL};
-    tri_child_spec spec = {argv, env, NULL};
+    tri_child_spec spec = {.argv = argv, .env = env};
     tri_child *c;
 
     (void)state;
