@@ -73,7 +73,11 @@ tri_status tri_engine_add_sizes(tri_space_builder *b,
 /* The keys of model kind process, and (with a space) what its templates name:
  * TRI_EUNKNOWN with place. */
 tri_status tri_study_read_process(tri_reader *r, const tri_yaml *m);
+tri_status tri_study_read_process_keys(tri_reader *r, const tri_yaml *m,
+                                       tri_process_spec *p);
 tri_status tri_study_check_templates(tri_reader *r);
+/* With an objective: whether something uses each of a process's patterns. */
+tri_status tri_study_check_patterns(tri_reader *r);
 /* Whether a parameter of a process study cannot have this name: templates and
  * TRIREME_NAME mean something else by it. */
 int tri_study_is_fact(const char *name);

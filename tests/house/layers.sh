@@ -32,7 +32,7 @@ check_includes() {
         # the folder that each public header is the manual of
         split("status base log base region base num base rng base " \
               "stats base value space expr space space space study space " \
-              "recorded space model base predict predict propose propose " \
+              "recorded space pattern space model base predict predict propose propose " \
               "sched sched cost cost event ctl ctl ctl wire wire store store " \
               "sim sim curve sim net net report report", w, " ")
         for (i = 1; i in w; i += 2) layer[w[i]] = w[i + 1]

@@ -160,7 +160,7 @@ static void keys_that_are_not_built(void **state)
             {"launch: leader",
              "model.launch: leader is read, but not built yet", 1},
             {"setup: make", "model.setup is read, but not built yet", 1},
-            {"metrics: {patterns: {loss: x}}",
+            {"metrics: {patterns: {loss: (x)}}",
              "model.metrics.patterns is read, but not built yet", 1},
             {"resume: none\nmemory: 2 GiB", "memory is not enforced", 0},
             {"resume: none\noptimizer: {lr: 1}", "optimizer is for", 0},
@@ -208,7 +208,7 @@ static tri_status read_space(const char *kind, const char *name)
 /* What a template or TRIREME_NAME already means is no parameter. */
 static void names_of_the_run(void **state)
 {
-    static const char *const more[] = {"fd", "checkpoint", "scratch", "Seed",
+    static const char *const more[] = {"fd", "checkpoint", "config", "Seed",
                                        "RANK"};
     const char *const *facts = tri_study_facts();
     char process[] = "process, command: [train]";
