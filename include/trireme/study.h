@@ -73,7 +73,8 @@ typedef struct tri_process_spec {
         } how;
         const char *const *map; /* of the i-th worker of a host: "2", "4,5" */
         int n_map;
-        const char *variable; /* "CUDA_VISIBLE_DEVICES" by default */
+        const char *variable; /* NULL: the one that is inherited; with a map
+                               * CUDA_VISIBLE_DEVICES */
     } devices;
     struct {
         const char *trainer; /* name of ready patterns (megatron-lm, deepspeed,

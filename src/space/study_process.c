@@ -108,40 +108,6 @@ static tri_status read_plain(const tri_yaml *m, tri_process_spec *p)
                            &p->scratch);
 }
 
-/* What is read and used by nothing; where going without would change what is
- * measured, the study cannot be run. */
-static tri_status note_unbuilt(tri_reader *r, const tri_process_spec *p)
-{
-    const struct {
-        int is_given, keeps_from_running;
-        const char *name, *instead;
-    } keys[] = {
-            {p->leader, 1, "launch: leader", ""},
-            {p->setup.text != NULL, 1, "setup",
-             "; put it into the command with shell: true"},
-            {p->devices.how != TRI_DEVICES_AUTO, 1, "devices", ""},
-            {p->metrics.trainer || p->metrics.n_patterns > 0, 1,
-             "metrics.patterns", "; print JSON lines on standard output"},
-            {p->log.dir != NULL, 0, "log_dir",
-             "; of what the processes write, the end of standard error of "
-             "failed runs is kept"},
-            {p->scratch != NULL, 0, "scratch",
-             "; all processes start in the working folder"},
-            {p->resume, 0, "resume: checkpoint",
-             "; each run starts the process afresh"},
-    };
-    int i;
-
-    for (i = 0; i < TRI_COUNT_OF(keys); i++) {
-        if (keys[i].is_given) {
-            TRI_TRY(tri_reader_note(r, keys[i].keeps_from_running,
-                                    "model.%s is read, but not built yet%s",
-                                    keys[i].name, keys[i].instead));
-        }
-    }
-    return TRI_OK;
-}
-
 tri_status tri_study_read_process(tri_reader *r, const tri_yaml *m)
 {
     static const char *const keys[] = {
@@ -157,5 +123,5 @@ tri_status tri_study_read_process(tri_reader *r, const tri_yaml *m)
     TRI_TRY(read_plain(m, &p));
     TRI_TRY(tri_study_read_process_keys(r, m, &p));
     r->study->model.u.process = p;
-    return note_unbuilt(r, &p);
+    return TRI_OK;
 }

@@ -152,7 +152,6 @@ static tri_status read_devices(tri_reader *r, const tri_yaml *m,
     const tri_yaml *at = tri_yaml_get(m, "devices");
     const tri_yaml *variable = tri_yaml_get(at, "variable");
 
-    p->devices.variable = "CUDA_VISIBLE_DEVICES";
     if (!at || at->kind != TRI_YAML_MAP) {
         return read_map(r, at, "model.devices", p);
     }
@@ -160,7 +159,7 @@ static tri_status read_devices(tri_reader *r, const tri_yaml *m,
     TRI_TRY(read_map(r, tri_yaml_get(at, "map"), "model.devices.map", p));
     TRI_TRY(tri_reader_text(variable, "model.devices.variable",
                             &p->devices.variable));
-    if (p->devices.variable[name_length(p->devices.variable)] != '\0') {
+    if (variable && variable->text[name_length(variable->text)] != '\0') {
         return tri_reader_wrong(variable, "model.devices.variable",
                                 "a name of a variable, such as "
                                 "HIP_VISIBLE_DEVICES");

@@ -361,12 +361,15 @@ static tri_status note_ignored(tri_reader *r)
              "optimizer is for models of trireme's own; a process does not see "
              "it"},
             {"checkpoints", "",
-             "checkpoints are not made of processes; each run starts afresh"}};
-    int i;
+             "checkpoints are kept of processes only with model.resume: "
+             "checkpoint; each run starts afresh"}};
+    int n = TRI_COUNT_OF(rows), i;
 
-    for (i = 0;
-         r->study->model.kind == TRI_MODEL_PROCESS && i < TRI_COUNT_OF(rows);
-         i++) {
+    if (r->study->model.kind != TRI_MODEL_PROCESS) {
+        return TRI_OK;
+    }
+    n -= r->study->model.u.process.resume; /* then the last one has effect */
+    for (i = 0; i < n; i++) {
         const tri_yaml *at = GET(r, rows[i].key);
         if (at && !tri_reader_is(at, rows[i].usual)) {
             TRI_TRY(tri_reader_note(r, 0, "%s", rows[i].note));

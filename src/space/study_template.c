@@ -9,12 +9,13 @@
 /* ---- facts -------------------------------------------------------------- */
 
 static const char *const facts[] = {
-        "rank",           "world_size",  "local_rank",  "local_world_size",
-        "group_rank",     "n_hosts",     "run",         "trial",
-        "resource",       "rung",        "attempt",     "epoch",
-        "seed",           "master_addr", "master_port", "hosts",
-        "host_file",      "device",      "study_dir",   "scratch",
-        "checkpoint_dir", "resume_dir",  "resume_step", NULL};
+        "rank",       "world_size",     "local_rank",  "local_world_size",
+        "group_rank", "n_hosts",        "run",         "trial",
+        "resource",   "rung",           "attempt",     "epoch",
+        "seed",       "master_addr",    "master_port", "hosts",
+        "host_slots", "host_file",      "device",      "study_dir",
+        "scratch",    "checkpoint_dir", "resume_dir",  "resume_step",
+        NULL};
 
 const char *const *tri_study_facts(void)
 {
@@ -130,9 +131,9 @@ static tri_status check_fact(const tri_reader *r, const tri_yaml *at,
 {
     if (strcmp(name, "scratch") == 0 &&
         !tri_yaml_get(tri_yaml_get(r->root, "model"), "scratch")) {
-        return tri_reader_place(
-                at, TRI_FAIL(TRI_EINVAL, "{scratch} needs the key "
-                                         "model.scratch, which names it"));
+        return tri_reader_place(at, TRI_FAIL(TRI_EINVAL,
+                                             "{scratch} needs the key "
+                                             "model.scratch, which names it"));
     }
     return TRI_OK;
 }

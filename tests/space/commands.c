@@ -1,7 +1,7 @@
 /*
  * Commands of process models as a study gives them: groups, what placeholders
- * may name, what is said of parameters that may be inactive, of keys that are
- * not built and of conditions that are not met.
+ * may name, what is said of parameters that may be inactive, of keys without
+ * effect and of conditions that are not met.
  */
 #include "tests/tri_cmocka.h"
 #include "trireme/study.h"
@@ -146,26 +146,26 @@ static void wrong_commands(void **state)
     }
 }
 
-static void keys_that_are_not_built(void **state)
+static void keys_without_effect(void **state)
 {
     static const struct {
         const char *key, *note;
         int unbuilt;
     } rows[] = {
-            {"log_dir: logs", "model.log_dir is read, but not built yet", 0},
-            {"scratch: /tmp", "model.scratch is read, but not built yet", 0},
-            {"resume: checkpoint",
-             "model.resume: checkpoint is read, but not built yet", 0},
-            {"devices: [0]", "model.devices is read, but not built yet", 1},
-            {"launch: leader",
-             "model.launch: leader is read, but not built yet", 1},
-            {"setup: make", "model.setup is read, but not built yet", 1},
-            {"metrics: {patterns: {loss: (x)}}",
-             "model.metrics.patterns is read, but not built yet", 1},
+            {"log_dir: logs", NULL, 0},
+            {"scratch: /tmp", NULL, 0},
+            {"resume: checkpoint", NULL, 0},
+            {"devices: [0]", NULL, 0},
+            {"launch: leader", NULL, 0},
+            {"setup: make", NULL, 0},
+            {"metrics: {patterns: {loss: (x)}}", NULL, 0},
             {"resume: none\nmemory: 2 GiB", "memory is not enforced", 0},
             {"resume: none\noptimizer: {lr: 1}", "optimizer is for", 0},
             {"resume: none\ncheckpoints: {policy: always}",
-             "checkpoints are not made", 0},
+             "checkpoints are kept of processes only with model.resume: "
+             "checkpoint",
+             0},
+            {"resume: checkpoint\ncheckpoints: {policy: always}", NULL, 0},
             {"resume: none\nmemory: auto", NULL, 0},
             {"resume: none", NULL, 0},
             {"launch: ranks", NULL, 0},
@@ -303,7 +303,7 @@ int main(void)
             cmocka_unit_test(groups),
             cmocka_unit_test(flags_without_values_are_noted),
             cmocka_unit_test(wrong_commands),
-            cmocka_unit_test(keys_that_are_not_built),
+            cmocka_unit_test(keys_without_effect),
             cmocka_unit_test(names_of_the_run),
             cmocka_unit_test(conditions_name_what_is_measured),
             cmocka_unit_test(refusals_say_what_was_measured)};

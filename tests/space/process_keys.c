@@ -52,7 +52,7 @@ static void defaults(void **state)
     assert_null(p->cwd);
     assert_null(p->scratch);
     assert_int_equal(p->devices.how, TRI_DEVICES_AUTO);
-    assert_string_equal(p->devices.variable, "CUDA_VISIBLE_DEVICES");
+    assert_null(p->devices.variable);
     assert_null(p->metrics.trainer);
     assert_int_equal(p->metrics.n_patterns, 0);
     assert_int_equal(p->resume, 0);
@@ -111,12 +111,10 @@ static void devices(void **state)
         int how, n;
         const char *last, *variable;
     } rows[] = {
-            {"devices: auto", TRI_DEVICES_AUTO, 0, NULL,
-             "CUDA_VISIBLE_DEVICES"},
-            {"devices: none", TRI_DEVICES_NONE, 0, NULL,
-             "CUDA_VISIBLE_DEVICES"},
+            {"devices: auto", TRI_DEVICES_AUTO, 0, NULL, NULL},
+            {"devices: none", TRI_DEVICES_NONE, 0, NULL, NULL},
             {"devices: [0, 1, \"2,3\"]", TRI_DEVICES_MAP, 3, "2,3",
-             "CUDA_VISIBLE_DEVICES"},
+             NULL},
             {"devices: {map: [GPU-1a/0], variable: HIP_VISIBLE_DEVICES}",
              TRI_DEVICES_MAP, 1, "GPU-1a/0", "HIP_VISIBLE_DEVICES"},
             {"devices: {map: none, variable: ZE_AFFINITY_MASK}",
@@ -132,7 +130,11 @@ static void devices(void **state)
         const tri_process_spec *p = &s->model.u.process;
         assert_int_equal(p->devices.how, rows[i].how);
         assert_int_equal(p->devices.n_map, rows[i].n);
-        assert_string_equal(p->devices.variable, rows[i].variable);
+        if (rows[i].variable) {
+            assert_string_equal(p->devices.variable, rows[i].variable);
+        } else {
+            assert_null(p->devices.variable);
+        }
         if (rows[i].n > 0) {
             assert_string_equal(p->devices.map[rows[i].n - 1], rows[i].last);
         }
@@ -271,7 +273,7 @@ static void templates(void **state)
     tri_study_destroy(
             read_ok("cwd: \"{scratch}/{run}\"\n"
                     "  scratch: \"/tmp/{trial}.{attempt}\"\n"
-                    "  env: {A: \"{hosts} {host_file} {device}\",\n"
+                    "  env: {A: \"{hosts} {host_slots}{host_file} {device}\",\n"
                     "    B: \"{checkpoint_dir}{resume_dir}\",\n"
                     "    C: \"{group_rank}{n_hosts}{resume_step}\"}"));
 }
