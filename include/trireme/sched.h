@@ -1,6 +1,19 @@
 /*
- * Schedulers: which trial runs next, and for how long (Li et al., "A System
- * for Massively Parallel Hyperparameter Tuning", MLSys 2020, algorithm 2).
+ * Schedulers: which trial runs next, and for how long.  By name:
+ *
+ *   asha             asynchronous successive halving, promotion type (Li et
+ *                    al., MLSys 2020): the best floor(n/eta) of a rung's n
+ *                    results go on, whenever ranks are free
+ *   asha-stop        stopping type: a run goes on in place or ends for good
+ *   asha-delayed     never more than 1/eta of a rung promoted (Hyper-Tune)
+ *   sha              synchronous halving, brackets of n configurations
+ *   hyperband        sha in all brackets of the ladder in turn
+ *   async-hyperband  asha in all brackets of the ladder in turn
+ *   pasha            asha on a ladder that grows while rankings change
+ *   none             every configuration at the top rung, once
+ *
+ * The exact rules, their sources and where they differ from them stand at the
+ * top of src/sched/NAME.c.
  *
  * A scheduler sees only trial numbers, rungs and objectives; it knows nothing
  * of ranks, configurations, time or budgets.  The controller asks `peek`, and
@@ -20,7 +33,10 @@ typedef struct tri_sched_settings {
     tri_sched_kind kind;
     int64_t min, max; /* max 0: unbounded */
     int eta;
-    int bracket, brackets;
+    int bracket;  /* the rung that the (first) ladder starts at */
+    int brackets; /* asha and its kind: ladders in use, 1 or more; sha and
+                   * hyperband: brackets in progress at most, 0: any number */
+    int64_t n;    /* sha: configurations of a bracket; 0: by the ladder */
 } tri_sched_settings;
 
 typedef enum tri_job_kind {
@@ -49,8 +65,17 @@ typedef struct tri_rung_view {
     double cut; /* score of the worst promotable result; NaN if none */
 } tri_rung_view;
 
-/* Create a scheduler.  TRI_EINVAL for settings that make no ladder,
- * TRI_EUNBUILT for a kind that is read but not built.  [out] owned. */
+/* Whether a run that has just given its result goes on in place. */
+typedef enum tri_going {
+    TRI_GOES_NOT,
+    TRI_GOES_NEXT, /* where no other job waits for its ranks */
+    TRI_GOES_ON    /* whatever waits: it does not pause */
+} tri_going;
+
+/* What a study says of its scheduler. */
+TRI_API tri_sched_settings tri_sched_settings_of(const tri_study *study);
+/* Create a scheduler.  TRI_EINVAL for settings that make no ladder, or that
+ * the kind has no use for.  [out] owned. */
 TRI_API tri_status tri_sched_create(const tri_sched_settings *settings,
                                     tri_sched **out);
 TRI_API void tri_sched_destroy(tri_sched *s);
@@ -63,10 +88,18 @@ TRI_API int tri_sched_n_rungs(const tri_sched *s);
 
 /*
  * The next job, without committing to it: the same answer until something
- * changes.  `may_create`: whether a new configuration may be created.
+ * changes.  `may_create`: whether a new configuration may be created; where
+ * none may, sha takes a bracket that is not full as it is.
  * Always succeeds; TRI_JOB_NONE if there is nothing to do now.
  */
 TRI_API void tri_sched_peek(tri_sched *s, int may_create, tri_job *out);
+/* Whether `trial`, whose result has just been given, goes on to the next rung
+ * at once; [out] *out: the job to take if so.  `may_create` as for peek. */
+TRI_API tri_going tri_sched_goes_on(tri_sched *s, int64_t trial, int may_create,
+                                    tri_job *out);
+/* Whether `trial`, which has its result at `rung`, is certain never to be
+ * promoted. */
+TRI_API int tri_sched_is_over(const tri_sched *s, int64_t trial, int rung);
 /* Commit to `job` (as just peeked, or a new one of a bracket that was given out
  * by an earlier scheduler of the same settings: its rung is the bracket's
  * number); `trial` is the number given to a new configuration (numbers grow
@@ -88,9 +121,11 @@ TRI_API void tri_sched_park(tri_sched *s, int64_t trial, int parked);
 TRI_API int tri_sched_is_closed(tri_sched *s);
 
 /* Rungs with at least one result or run, ladder by ladder; returns how many
- * there are, filling at most `max`. */
+ * there are, filling at most `max`.  Brackets that start at the same rung (sha,
+ * hyperband) are taken together, the cut is then that of the latest. */
 TRI_API int tri_sched_rungs(const tri_sched *s, tri_rung_view *out, int max);
-/* The finished trials of a rung, best first, for tests and `explain`:
+/* The finished trials of a rung, best first, those of all brackets that start
+ * at rung `bracket` taken together, for tests and `explain`:
  * returns the number, filling at most `max`. */
 TRI_API int64_t tri_sched_ranking(const tri_sched *s, int bracket, int rung,
                                   int64_t *trials, int64_t max);

@@ -183,7 +183,8 @@ typedef struct tri_study {
 
     struct {
         tri_sched_kind kind;
-        int bracket, brackets;
+        int bracket, brackets; /* brackets 0 of sha and hyperband: any number */
+        int64_t n;             /* sha: configurations of a bracket; 0: auto */
     } scheduler;
 
     struct {

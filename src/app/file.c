@@ -102,10 +102,7 @@ tri_status tri_app_study_not_empty(const tri_study *study)
 
 static tri_status check_built(const tri_study *study)
 {
-    const tri_sched_settings settings = {
-            study->scheduler.kind,    study->resource.min,
-            study->resource.max,      study->resource.eta,
-            study->scheduler.bracket, study->scheduler.brackets};
+    const tri_sched_settings settings = tri_sched_settings_of(study);
     const tri_proposer_ops *ops = tri_proposer_find(study->search.proposer);
     tri_sched *sched = NULL;
 

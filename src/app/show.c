@@ -17,12 +17,11 @@
 static int ladder(const tri_study *study, int64_t *resources)
 {
     const tri_sched_settings settings = {
-            TRI_SCHED_ASHA,
-            study->resource.min, /* the same for all */
-            study->resource.max,
-            study->resource.eta,
-            study->scheduler.bracket,
-            study->scheduler.brackets};
+            .kind = TRI_SCHED_NONE, /* the ladder is the same for all */
+            .min = study->resource.min,
+            .max = study->resource.max,
+            .eta = study->resource.eta,
+            .brackets = 1};
     tri_sched *sched = NULL;
     int n;
 

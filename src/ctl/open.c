@@ -106,12 +106,7 @@ static tri_status keep_attachments(tri_ctl *ctl, const tri_ev_open *ev)
 
 tri_status tri_ctl_make_scheduler(const tri_study *s, tri_sched **out)
 {
-    tri_sched_settings settings = {.kind = s->scheduler.kind,
-                                   .min = s->resource.min,
-                                   .max = s->resource.max,
-                                   .eta = s->resource.eta,
-                                   .bracket = s->scheduler.bracket,
-                                   .brackets = s->scheduler.brackets};
+    tri_sched_settings settings = tri_sched_settings_of(s);
 
     return tri_sched_create(&settings, out);
 }

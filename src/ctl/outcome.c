@@ -238,7 +238,8 @@ static tri_status verdict(tri_ctl *ctl, const tri_run_row *r, int save)
 static tri_status release(tri_ctl *ctl, tri_live *live)
 {
     tri_run_row *r = &ctl->runs[live->run];
-    int save = !live->stopped && tri_ctl_saves(ctl, r->v.rung);
+    int save = !live->stopped && tri_ctl_saves(ctl, r->v.rung) &&
+               ctl->trials[r->v.trial].place != TRI_PLACE_DONE;
 
     if (!live->stopped) {
         TRI_TRY(verdict(ctl, r, save));
@@ -277,12 +278,11 @@ static tri_status record_result(tri_ctl *ctl, const tri_run_row *r,
 {
     tri_trial_row *t = &ctl->trials[r->v.trial];
     double sign = ctl->study->objective.maximize ? -1 : 1;
-    int n = tri_sched_n_rungs(ctl->sched);
-    int last = ctl->study->scheduler.kind == TRI_SCHED_NONE ||
-               (n && r->v.rung >= n - 1);
+    int last;
 
     TRI_TRY(tri_sched_result(ctl->sched, r->v.trial, r->v.rung, TRI_RESULT_OK,
                              sign * r->v.objective));
+    last = tri_sched_is_over(ctl->sched, r->v.trial, r->v.rung);
     t->top_rung = (int16_t)r->v.rung;
     t->objective = r->v.objective;
     t->lo = r->v.outcome.lo * scale;

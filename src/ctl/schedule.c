@@ -185,12 +185,13 @@ static tri_status next_job(tri_ctl *ctl, tri_job *job, int *ranks, double *s)
         int ready;
 
         TRI_TRY(tri_ctl_candidate(ctl, &ready));
-        if (!ready) {
-            job->kind = TRI_JOB_NONE;
+        if (!ready) { /* without, sha may go on with what it has */
+            tri_sched_peek(ctl->sched, 0, job);
         }
         *ranks = ctl->candidate.ranks;
         *s = tri_ctl_predict(ctl, -1, (double)job->resource, 0);
-    } else if (job->kind == TRI_JOB_PROMOTE) {
+    }
+    if (job->kind == TRI_JOB_PROMOTE) {
         *ranks = ctl->trials[job->trial].ranks;
         *s = tri_ctl_predict(ctl, job->trial,
                              tri_ctl_length(ctl, job->trial, job->rung), 0);
@@ -395,19 +396,20 @@ static int all_up(const tri_ctl *ctl, const tri_run_view *v)
     return 1;
 }
 
-static tri_status may_go_on(tri_ctl *ctl, const tri_live *live,
-                            const tri_job *job, int *may)
+static tri_status may_go_on(tri_ctl *ctl, const tri_live *live, tri_job *job,
+                            int *may)
 {
     const tri_run_view *v = &ctl->runs[live->run].v;
+    tri_going going = tri_sched_goes_on(ctl->sched, v->trial,
+                                        tri_ctl_may_create(ctl), job);
     double s = tri_ctl_predict(ctl, v->trial,
                                (double)(job->resource - v->resource), 1);
     double head_start;
 
-    *may = job->kind == TRI_JOB_PROMOTE && job->trial == v->trial &&
-           !live->stopped && tri_ctl_may_search(ctl) &&
-           ctl->queue.n == ctl->queue_at && all_up(ctl, v) &&
-           tri_ctl_time_allows(ctl, s);
-    if (*may && ctl->head >= 0) {
+    *may = going != TRI_GOES_NOT && !live->stopped && tri_ctl_may_search(ctl) &&
+           (going == TRI_GOES_ON || ctl->queue.n == ctl->queue_at) &&
+           all_up(ctl, v) && tri_ctl_time_allows(ctl, s);
+    if (*may && going == TRI_GOES_NEXT && ctl->head >= 0) {
         TRI_TRY(shadow(ctl, live, &head_start));
         *may = may_pass(ctl, s, head_start);
     }
@@ -422,7 +424,6 @@ tri_status tri_ctl_go_on(tri_ctl *ctl, tri_live *live, int *went)
     tri_command c = {.kind = TRI_CMD_VERDICT};
     tri_job job;
 
-    tri_sched_peek(ctl->sched, 0, &job);
     TRI_TRY(may_go_on(ctl, live, &job, went));
     if (!*went) {
         return TRI_OK;

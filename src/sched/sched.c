@@ -17,7 +17,10 @@ struct tri_sched {
     void *state;
 };
 
-static const tri_sched_ops *const kinds[] = {&tri_sched_asha, &tri_sched_none};
+static const tri_sched_ops *const kinds[] = {
+        &tri_sched_asha,  &tri_sched_asha_stop, &tri_sched_asha_delayed,
+        &tri_sched_sha,   &tri_sched_hyperband, &tri_sched_async_hyperband,
+        &tri_sched_pasha, &tri_sched_none};
 
 static const tri_sched_ops *find(tri_sched_kind kind)
 {
@@ -29,7 +32,7 @@ static const tri_sched_ops *find(tri_sched_kind kind)
     return NULL;
 }
 
-static tri_status check(const tri_sched_settings *s)
+static tri_status check_resource(const tri_sched_settings *s)
 {
     if (s->min < 1 || s->min > RESOURCE_MOST) {
         return TRI_FAIL(TRI_EINVAL, "resource.min must be 1 or more, not %lld",
@@ -44,9 +47,35 @@ static tri_status check(const tri_sched_settings *s)
         return TRI_FAIL(TRI_EINVAL, "resource.eta must be 2 or more, not %d",
                         s->eta);
     }
-    if (s->bracket < 0 || s->brackets < 1) {
-        return TRI_FAIL(TRI_EINVAL, "scheduler: no bracket %d of %d",
-                        s->bracket, s->brackets);
+    return TRI_OK;
+}
+
+static tri_status refuse(const tri_sched_settings *s, const char *key,
+                         int value)
+{
+    return TRI_FAIL(TRI_EINVAL, "scheduler: %s takes no %s of %d",
+                    tri_sched_name(s->kind), key, value);
+}
+
+static tri_status check(const tri_sched_settings *s, unsigned asks)
+{
+    int least = asks & TRI_LIMITS_OPEN ? 0 : 1;
+
+    TRI_TRY(check_resource(s));
+    if ((asks & TRI_NEEDS_MAX) && !s->max) {
+        return TRI_FAIL(TRI_EINVAL, "scheduler %s needs resource.max",
+                        tri_sched_name(s->kind));
+    }
+    if (s->bracket < 0 || (s->bracket && !(asks & TRI_TAKES_BRACKET))) {
+        return refuse(s, "bracket", s->bracket);
+    }
+    if (s->brackets < least ||
+        (s->brackets > 1 && !(asks & (TRI_TAKES_BRACKETS | TRI_LIMITS_OPEN)))) {
+        return refuse(s, "brackets", s->brackets);
+    }
+    if (s->n < 0 || (s->n && !(asks & TRI_TAKES_N))) {
+        return TRI_FAIL(TRI_EINVAL, "scheduler: %s takes no n of %lld",
+                        tri_sched_name(s->kind), (long long)s->n);
     }
     return TRI_OK;
 }
@@ -72,6 +101,17 @@ static void build(tri_ladder *l, const tri_sched_settings *s)
     }
 }
 
+tri_sched_settings tri_sched_settings_of(const tri_study *study)
+{
+    return (tri_sched_settings){.kind = study->scheduler.kind,
+                                .min = study->resource.min,
+                                .max = study->resource.max,
+                                .eta = study->resource.eta,
+                                .bracket = study->scheduler.bracket,
+                                .brackets = study->scheduler.brackets,
+                                .n = study->scheduler.n};
+}
+
 tri_status tri_sched_create(const tri_sched_settings *settings, tri_sched **out)
 {
     const tri_sched_ops *ops = find(settings->kind);
@@ -82,7 +122,7 @@ tri_status tri_sched_create(const tri_sched_settings *settings, tri_sched **out)
         return TRI_FAIL(TRI_EUNBUILT, "scheduler %s is not built yet",
                         tri_sched_name(settings->kind));
     }
-    TRI_TRY(check(settings));
+    TRI_TRY(check(settings, ops->asks));
     s = calloc(1, sizeof *s);
     if (!s) {
         return TRI_FAIL(TRI_ENOMEM, "no memory for a scheduler");
@@ -144,7 +184,34 @@ void tri_sched_park(tri_sched *s, int64_t trial, int parked)
 
 int tri_sched_is_closed(tri_sched *s)
 {
-    return s->ops->is_closed(s->state);
+    tri_job job;
+
+    if (!s->ops->is_idle(s->state)) {
+        return 0;
+    }
+    s->ops->peek(s->state, 0, &job);
+    return job.kind == TRI_JOB_NONE;
+}
+
+tri_going tri_sched_goes_on(tri_sched *s, int64_t trial, int may_create,
+                            tri_job *out)
+{
+    *out = (tri_job){.kind = TRI_JOB_NONE, .trial = -1};
+    if (s->ops->goes_on) {
+        return s->ops->goes_on(s->state, trial, out) ? TRI_GOES_ON
+                                                     : TRI_GOES_NOT;
+    }
+    s->ops->peek(s->state, may_create, out);
+    return out->kind == TRI_JOB_PROMOTE && out->trial == trial ? TRI_GOES_NEXT
+                                                               : TRI_GOES_NOT;
+}
+
+int tri_sched_is_over(const tri_sched *s, int64_t trial, int rung)
+{
+    if (s->ladder.bounded && rung >= s->ladder.n - 1) {
+        return 1;
+    }
+    return s->ops->is_over && s->ops->is_over(s->state, trial, rung);
 }
 
 int tri_sched_rungs(const tri_sched *s, tri_rung_view *out, int max)

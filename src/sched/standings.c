@@ -53,7 +53,6 @@ static uint64_t priority(const tri_node *n)
     return x ^ (x >> 31);
 }
 
-/* Whether a stands before b. */
 static int before(const tri_node *a, const tri_node *b)
 {
     if (a->last != b->last) {
@@ -63,6 +62,11 @@ static int before(const tri_node *a, const tri_node *b)
         return a->score < b->score;
     }
     return a->trial < b->trial;
+}
+
+int tri_node_before(const tri_node *a, const tri_node *b)
+{
+    return before(a, b);
 }
 
 static void count(tri_node *node, uint32_t at)
@@ -163,6 +167,25 @@ uint32_t tri_standings_best(const tri_nodes *nodes, uint32_t root,
         passed++;
         at = node[at].right;
     }
+}
+
+uint32_t tri_standings_place(const tri_nodes *nodes, uint32_t root,
+                             uint32_t node)
+{
+    const tri_node *all = nodes->node;
+    uint32_t passed = 0;
+    uint32_t at = root;
+
+    while (at != node) {
+        assert(at);
+        if (before(&all[node], &all[at])) {
+            at = all[at].left;
+        } else {
+            passed += all[all[at].left].size + 1;
+            at = all[at].right;
+        }
+    }
+    return passed + all[all[at].left].size;
 }
 
 uint32_t tri_standings_at(const tri_nodes *nodes, uint32_t root, uint32_t place)

@@ -23,6 +23,7 @@ typedef struct tri_node {
     uint32_t left, right;
     uint32_t size;       /* results in this subtree */
     uint32_t n_eligible; /* eligible ones among them */
+    uint32_t below;      /* the same trial's node in the rung below, or none */
     uint8_t last;        /* counted only: behind every score */
     uint8_t eligible;    /* may be promoted */
 } tri_node;
@@ -47,6 +48,11 @@ void tri_standings_set_eligible(tri_nodes *nodes, uint32_t root, uint32_t node,
  * place among all, from 0. */
 uint32_t tri_standings_best(const tri_nodes *nodes, uint32_t root,
                             uint32_t *place);
+/* The place of `node`, which stands under `root`, among all, from 0. */
+uint32_t tri_standings_place(const tri_nodes *nodes, uint32_t root,
+                             uint32_t node);
+/* Whether a stands before b; they may be of different standings. */
+int tri_node_before(const tri_node *a, const tri_node *b);
 /* The node at `place` from 0, TRI_NODE_NONE behind the end. */
 uint32_t tri_standings_at(const tri_nodes *nodes, uint32_t root,
                           uint32_t place);

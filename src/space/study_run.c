@@ -4,6 +4,7 @@
  */
 #include "src/space/study_priv.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define KEYS(m, where, keys) tri_reader_keys(m, where, keys, TRI_COUNT_OF(keys))
@@ -78,32 +79,69 @@ static tri_status read_resource(tri_reader *r)
     return TRI_OK;
 }
 
+/* What a scheduler takes beside its kind, and whether resource.max is needed;
+ * in the order of their names. */
+static const struct takes {
+    uint8_t bracket, brackets, n, max;
+} sched_takes[] = {{1, 1, 0, 0}, {1, 1, 0, 1}, {1, 1, 0, 0}, {1, 1, 1, 0},
+                   {0, 1, 0, 1}, {0, 0, 0, 1}, {1, 0, 0, 0}, {0, 0, 0, 0}};
+
+/* A key of `m` that the scheduler has no use for. */
+static tri_status refuse_key(const tri_yaml *m, const char *key, int takes,
+                             const char *kind)
+{
+    const tri_yaml *at = tri_yaml_get(m, key);
+    char where[32], expected[64];
+
+    if (!at || takes) {
+        return TRI_OK;
+    }
+    snprintf(where, sizeof where, "scheduler.%s", key);
+    snprintf(expected, sizeof expected, "no such key with %s", kind);
+    return tri_reader_wrong(at, where, expected);
+}
+
+static tri_status read_scheduler_map(const tri_yaml *m, tri_study *s, int kind)
+{
+    const struct takes *t = &sched_takes[kind];
+    const char *name = sched_names[kind];
+
+    TRI_TRY(refuse_key(m, "bracket", t->bracket, name));
+    TRI_TRY(refuse_key(m, "brackets", t->brackets, name));
+    TRI_TRY(refuse_key(m, "n", t->n, name));
+    TRI_TRY(tri_reader_small(tri_yaml_get(m, "bracket"), "scheduler.bracket", 0,
+                             60, &s->scheduler.bracket));
+    TRI_TRY(tri_reader_small(tri_yaml_get(m, "brackets"), "scheduler.brackets",
+                             1, 60, &s->scheduler.brackets));
+    return tri_reader_int(tri_yaml_get(m, "n"), "scheduler.n", 1,
+                          INT64_C(1) << 40, &s->scheduler.n);
+}
+
 static tri_status read_scheduler(tri_reader *r)
 {
-    static const char *const keys[] = {"kind", "bracket", "brackets"};
+    static const char *const keys[] = {"kind", "bracket", "brackets", "n"};
     const tri_yaml *m = GET(r, "scheduler"), *kind = m;
     tri_study *s = r->study;
+    int is_map = m && m->kind != TRI_YAML_SCALAR;
     int k = 0;
 
-    s->scheduler.brackets = 1;
-    if (m && m->kind != TRI_YAML_SCALAR) {
+    if (is_map) {
         TRI_TRY(KEYS(m, "scheduler", keys));
         kind = tri_yaml_get(m, "kind");
-        TRI_TRY(tri_reader_small(tri_yaml_get(m, "bracket"),
-                                 "scheduler.bracket", 0, 60,
-                                 &s->scheduler.bracket));
-        TRI_TRY(tri_reader_small(tri_yaml_get(m, "brackets"),
-                                 "scheduler.brackets", 1, 60,
-                                 &s->scheduler.brackets));
     }
     TRI_TRY(tri_reader_name(kind, "scheduler", sched_names,
                             TRI_COUNT_OF(sched_names), &k));
     s->scheduler.kind = (tri_sched_kind)k;
-    if (k != TRI_SCHED_ASHA && k != TRI_SCHED_NONE) {
-        return tri_reader_note(r, 1,
-                               "scheduler %s is read, but not built yet; "
-                               "asha and none are",
-                               sched_names[k]);
+    s->scheduler.brackets = k != TRI_SCHED_SHA && k != TRI_SCHED_HYPERBAND;
+    if (is_map) {
+        TRI_TRY(read_scheduler_map(m, s, k));
+    }
+    if (!s->resource.max &&
+        (sched_takes[k].max || (k == TRI_SCHED_SHA && !s->scheduler.n))) {
+        return tri_reader_wrong(kind, "scheduler",
+                                k == TRI_SCHED_SHA
+                                        ? "resource.max, or n, with it"
+                                        : "resource.max with it");
     }
     return TRI_OK;
 }

@@ -154,7 +154,7 @@ static void keys_of_the_search(void **state)
     tri_study *s = read_with(
             "{dp: {int: [1, 2]}}",
             "resource: {unit: tokens, min: 1000}\n"
-            "scheduler: {kind: none, bracket: 1, brackets: 2}\n"
+            "scheduler: {kind: asha-delayed, bracket: 1, brackets: 2}\n"
             "search: {proposer: quasi, random_share: 25 %}\n"
             "budget: {time: 90s}\nfinals: none\nmemory: 3 GiB\n"
             "measure: {precision: 0.02, min_steps: 9}\n"
@@ -167,7 +167,7 @@ static void keys_of_the_search(void **state)
     assert_int_equal(s->resource.unit, TRI_UNIT_TOKENS);
     assert_int_equal(s->resource.min, 1000);
     assert_int_equal(s->resource.max, 0); /* unbounded */
-    assert_int_equal(s->scheduler.kind, TRI_SCHED_NONE);
+    assert_int_equal(s->scheduler.kind, TRI_SCHED_ASHA_DELAYED);
     assert_int_equal(s->scheduler.bracket, 1);
     assert_int_equal(s->scheduler.brackets, 2);
     assert_string_equal(s->search.proposer, "quasi");
@@ -236,18 +236,36 @@ static void domains(void **state)
     tri_study_destroy(s);
 }
 
+static void schedulers(void **state)
+{
+    tri_study *s = read_with("{dp: {int: [1, 2]}}",
+                             "resource: {min: 1, max: 9, eta: 3}\n"
+                             "scheduler: {kind: sha, n: 27, bracket: 1}\n");
+
+    (void)state;
+    assert_int_equal(s->scheduler.kind, TRI_SCHED_SHA);
+    assert_int_equal(s->scheduler.n, 27);
+    assert_int_equal(s->scheduler.bracket, 1);
+    assert_int_equal(s->scheduler.brackets, 0); /* any number in progress */
+    tri_study_destroy(s);
+    s = read_with("{dp: {int: [1, 2]}}", "scheduler: {kind: hyperband, "
+                                         "brackets: 1}\n");
+    assert_int_equal(s->scheduler.kind, TRI_SCHED_HYPERBAND);
+    assert_int_equal(s->scheduler.brackets, 1);
+    tri_study_destroy(s);
+}
+
 static void what_is_not_built_is_said(void **state)
 {
     tri_study *s =
             read_with("{dp: {int: [1, 2]}, zero: {choice: [0, 1]}}",
-                      "scheduler: sha\nexclusive: node\n"
+                      "exclusive: node\n"
                       "search: {proposer: acquisition, predictor: gp}\n");
     tri_why why;
 
     (void)state;
-    assert_int_equal(s->n_unbuilt, 4);
-    assert_non_null(strstr(s->unbuilt[0], "sha is read, but not built yet"));
-    assert_int_equal(s->n_notes, 5);
+    assert_int_equal(s->n_unbuilt, 3);
+    assert_int_equal(s->n_notes, 4);
     assert_int_equal(tri_space_count(s->space), 2);
     assert_int_equal(tri_space_why(s->space, "dp=2,zero=1", &why), TRI_OK);
     assert_false(why.valid);
@@ -421,6 +439,7 @@ int main(void)
             cmocka_unit_test(keys_of_the_search),
             cmocka_unit_test(seconds_have_units),
             cmocka_unit_test(domains),
+            cmocka_unit_test(schedulers),
             cmocka_unit_test(what_is_not_built_is_said),
             cmocka_unit_test(built_in_rules_by_name),
             cmocka_unit_test(layouts_of_configurations),

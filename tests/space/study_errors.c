@@ -118,6 +118,12 @@ static const struct {
         {"space: {dp: {int: [1, 2]}}\nobjective: {minimize: loss}\nscheduler: "
          "ashes\n",
          TRI_ETYPE, 5, 12, "did you mean \"asha\""},
+        {"space: {dp: {int: [1, 2]}}\nobjective: {minimize: loss}\nscheduler: "
+         "{kind: hyperband, bracket: 1}\n",
+         TRI_ETYPE, 5, 39, "expected no such key with hyperband"},
+        {"space: {dp: {int: [1, 2]}}\nobjective: {minimize: loss}\nresource: "
+         "{min: 1}\nscheduler: asha-stop\n",
+         TRI_ETYPE, 6, 12, "expected resource.max with it"},
         {"space: {dp: {int: [1, 2]}}\nobjective: {minimize: loss}\nmeasure: "
          "{precision: 300 %}\n",
          TRI_ERANGE, 5, 22, "from 0 to 1"},
