@@ -1,50 +1,74 @@
 /*
- * A child process and its two pipes.  Knows nothing of trials.
+ * A child process, its guard, and the pipes between.  Knows nothing of trials.
  */
 #include "mpi_workers/child.h"
 
+#include "mpi_workers/child_log.h"
+#include "mpi_workers/child_tree.h"
+#include "mpi_workers/guard.h"
+#include "mpi_workers/memory_events.h"
 #include "mpi_workers/orphans.h"
 #include "mpi_workers/pause.h"
+#include "mpi_workers/place.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 /* A rank has one child, and another while the first is being replaced. */
 #define MOST_CHILDREN 4
-/* Heard of a pipe after the end: who left the group may write for ever. */
+#define N_STREAMS     3
+/* Read of one pipe at a time, and after the end, when no writer is left but
+ * one that is stuck in the system. */
+#define MOST_BYTES (1u << 20)
 #define LAST_BYTES (64u << 20)
-/* What is read at a time while it lives. */
-#define MOST_BYTES (32u << 10)
+/* A pipe that gives so much at once is a flood: then more is waited for, so
+ * that it is not held up by what the caller does between two calls. */
+#define FLOOD_BYTES  32768
+#define FLOOD_S      0.010
+#define FLOOD_WAIT_S 0.001
 /* A killed process that does not go is stuck in the system. */
 #define STUCK_S 5.0
+/* A guard says at once how the start went, if exec is at once. */
+#define START_S 10.0
+
+typedef struct ring {
+    size_t at; /* where it goes on */
+    int is_full;
+    char bytes[TRI_STDERR_BYTES];
+    char in_order[TRI_STDERR_BYTES];
+} ring;
 
 struct tri_child {
-    pid_t pid;
-    int out, err; /* -1 once at their end */
-    int ended;
-    int status;
-    uint64_t rss;
-    size_t err_at; /* where the ring goes on */
-    int err_full;
-    char ring[TRI_STDERR_BYTES];
-    char tail[TRI_STDERR_BYTES]; /* the ring in order */
+    pid_t guard, command;
+    int control;        /* socket */
+    int fds[N_STREAMS]; /* -1 once at their end */
+    int ended, was_told;
+    tri_child_end end;
+    uint64_t kills; /* before it was started */
+    tri_child_log *log;
+    ring err;
 };
 
-static volatile sig_atomic_t groups[MOST_CHILDREN];
+/* For signal handlers: the guards, and the sockets to them. */
+static volatile sig_atomic_t guards[MOST_CHILDREN];
+static volatile sig_atomic_t controls[MOST_CHILDREN];
 
-static void note(pid_t from, pid_t to)
+static void note(pid_t from, pid_t to, int control)
 {
     for (int i = 0; i < MOST_CHILDREN; i++) {
-        if (groups[i] == from) {
-            groups[i] = (sig_atomic_t)to;
+        if (guards[i] == from) {
+            controls[i] = control;
+            guards[i] = (sig_atomic_t)to;
             return;
         }
     }
@@ -53,11 +77,28 @@ static void note(pid_t from, pid_t to)
 static int is_any(void)
 {
     for (int i = 0; i < MOST_CHILDREN; i++) {
-        if (groups[i] > 0) {
+        if (guards[i] > 0) {
             return 1;
         }
     }
     return 0;
+}
+
+static void tell(int control, int signo)
+{
+    unsigned char byte = (unsigned char)signo;
+
+    send(control, &byte, 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+/* Whether it has ended, which is seen without reaping it. */
+static int has_ended(pid_t pid)
+{
+    siginfo_t info;
+
+    memset(&info, 0, sizeof info);
+    return waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) != 0 ||
+           info.si_pid == pid;
 }
 
 void tri_child_kill_all(void)
@@ -66,38 +107,112 @@ void tri_child_kill_all(void)
         return;
     }
     for (int i = 0; i < MOST_CHILDREN; i++) {
-        if (groups[i] > 0) {
-            kill(-(pid_t)groups[i], SIGKILL);
+        if (guards[i] > 0) {
+            tell(controls[i], SIGKILL);
+            kill((pid_t)guards[i], SIGCONT);
         }
     }
-    tri_orphans_kill(groups, MOST_CHILDREN);
+    for (int i = 0; i < MOST_CHILDREN; i++) {
+        for (int j = 0; guards[i] > 0 && j < 1000; j++) {
+            if (has_ended((pid_t)guards[i])) {
+                break;
+            }
+            poll(NULL, 0, 1);
+        }
+        if (guards[i] > 0) {
+            kill((pid_t)guards[i], SIGKILL);
+        }
+    }
+    tri_orphans_kill(guards, MOST_CHILDREN);
 }
 
 /* ---- start ------------------------------------------------------------- */
 
-static void close_pair(int pair[2])
+/* Ours are the first of each pair; all are close-on-exec. */
+typedef struct pairs {
+    int of[N_STREAMS + 1][2]; /* the last: the control socket */
+} pairs;
+
+static void close_side(const pairs *p, int side, int n)
 {
-    close(pair[0]);
-    close(pair[1]);
+    for (int i = 0; i < n; i++) {
+        close(p->of[i][side]);
+    }
 }
 
-static tri_status open_pipes(int out[2], int err[2])
+static tri_status open_pairs(pairs *p)
 {
-    if (pipe2(out, O_CLOEXEC) != 0) {
-        return TRI_FAIL(TRI_EIO, "no pipe for a process: %s", strerror(errno));
+    int i;
+
+    for (i = 0; i <= N_STREAMS; i++) {
+        int rc = i < N_STREAMS
+                         ? pipe2(p->of[i], O_CLOEXEC)
+                         : socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0,
+                                      p->of[i]);
+
+        if (rc != 0) {
+            int error = errno;
+
+            close_side(p, 0, i);
+            close_side(p, 1, i);
+            return TRI_FAIL(TRI_EIO, "no pipe for a process: %s",
+                            strerror(error));
+        }
+        if (i < N_STREAMS) {
+            fcntl(p->of[i][0], F_SETFL, O_NONBLOCK);
+        }
     }
-    if (pipe2(err, O_CLOEXEC) != 0) {
-        close_pair(out);
-        return TRI_FAIL(TRI_EIO, "no pipe for a process: %s", strerror(errno));
-    }
-    fcntl(out[0], F_SETFL, O_NONBLOCK);
-    fcntl(err[0], F_SETFL, O_NONBLOCK);
     return TRI_OK;
 }
 
+/* What the guard is started with; the array is malloc'd, its texts borrowed. */
+static char **guard_argv(const tri_child_spec *spec)
+{
+    static char name[] = TRI_GUARD_NAME, control[] = "--control", fd[12],
+                chdir_to[] = "--chdir", end[] = "--";
+    int n = 0;
+    int at = 0;
+    char **argv;
+
+    while (spec->argv[n]) {
+        n++;
+    }
+    argv = calloc((size_t)n + 7, sizeof *argv);
+    if (!argv) {
+        return NULL;
+    }
+    snprintf(fd, sizeof fd, "%d", TRI_GUARD_CONTROL_FD);
+    argv[at++] = name;
+    argv[at++] = control;
+    argv[at++] = fd;
+    if (spec->cwd) {
+        argv[at++] = chdir_to;
+        argv[at++] = (char *)(uintptr_t)spec->cwd;
+    }
+    argv[at++] = end;
+    memcpy(argv + at, spec->argv, (size_t)n * sizeof *argv);
+    return argv;
+}
+
+/* The pairs were opened in order, so each number is beyond those that it is
+ * copied over before. */
+static void set_files(posix_spawn_file_actions_t *files, const pairs *p)
+{
+    posix_spawn_file_actions_init(files);
+    posix_spawn_file_actions_addopen(files, 0, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_adddup2(files, p->of[TRI_STREAM_OUT][1], 1);
+    posix_spawn_file_actions_adddup2(files, p->of[TRI_STREAM_ERR][1], 2);
+    posix_spawn_file_actions_adddup2(files, p->of[TRI_STREAM_FD][1],
+                                     TRI_CHILD_FD);
+    posix_spawn_file_actions_adddup2(files, p->of[N_STREAMS][1],
+                                     TRI_GUARD_CONTROL_FD);
+    posix_spawn_file_actions_addclosefrom_np(files, TRI_GUARD_CONTROL_FD + 1);
+}
+
 /* A group of its own, no blocked or ignored signals, and of descriptors only
- * the three: MPI's are not all close-on-exec. */
-static int spawn(const tri_child_spec *spec, int out, int err, pid_t *pid)
+ * the five: MPI's are not all close-on-exec. */
+static int spawn(const char *path, char *const *argv, char *const *env,
+                 const pairs *p, pid_t *pid)
 {
     posix_spawn_file_actions_t files;
     posix_spawnattr_t attr;
@@ -105,14 +220,7 @@ static int spawn(const tri_child_spec *spec, int out, int err, pid_t *pid)
     sigset_t all;
     int rc;
 
-    posix_spawn_file_actions_init(&files);
-    posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_adddup2(&files, out, 1);
-    posix_spawn_file_actions_adddup2(&files, err, 2);
-    posix_spawn_file_actions_addclosefrom_np(&files, 3);
-    if (spec->cwd) {
-        posix_spawn_file_actions_addchdir_np(&files, spec->cwd);
-    }
+    set_files(&files, p);
     posix_spawnattr_init(&attr);
     sigemptyset(&none);
     sigfillset(&all);
@@ -122,68 +230,158 @@ static int spawn(const tri_child_spec *spec, int out, int err, pid_t *pid)
     posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETPGROUP |
                                             POSIX_SPAWN_SETSIGMASK |
                                             POSIX_SPAWN_SETSIGDEF);
-    rc = posix_spawnp(pid, spec->argv[0], &files, &attr, spec->argv, spec->env);
+    rc = posix_spawn(pid, path, &files, &attr, argv, env);
     posix_spawnattr_destroy(&attr);
     posix_spawn_file_actions_destroy(&files);
     return rc;
 }
 
-tri_status tri_child_spawn(const tri_child_spec *spec, tri_child **out)
+static tri_status spawn_guard(const tri_child_spec *spec, const pairs *p,
+                              pid_t *pid)
 {
-    tri_child *c = calloc(1, sizeof *c);
-    int from[2];
-    int err[2];
-    tri_status st;
+    char path[PATH_MAX];
+    char **argv;
     int rc;
 
-    if (!c) {
+    TRI_TRY(tri_guard_find(path, sizeof path));
+    argv = guard_argv(spec);
+    if (!argv) {
         return TRI_FAIL(TRI_ENOMEM, "no memory for a process");
-    }
-    st = open_pipes(from, err);
-    if (st != TRI_OK) {
-        free(c);
-        return st;
     }
     if (!is_any()) {
         tri_orphans_adopt();
     }
-    rc = spawn(spec, from[1], err[1], &c->pid);
-    close(from[1]);
-    close(err[1]);
+    rc = spawn(path, argv, spec->env, p, pid);
+    free(argv);
     if (rc != 0) {
-        close(from[0]);
-        close(err[0]);
-        free(c);
-        return TRI_FAIL(TRI_EINFEASIBLE, "'%s' cannot be run%s%s: %s",
-                        spec->argv[0], spec->cwd ? " in " : "",
-                        spec->cwd ? spec->cwd : "", strerror(rc));
+        return TRI_FAIL(TRI_EIO, "%s cannot be run: %s", path, strerror(rc));
     }
-    note(0, c->pid);
-    c->out = from[0];
-    c->err = err[0];
+    return TRI_OK;
+}
+
+/* What the guard says next; 0 where it says nothing within `wait_s`. */
+static int hear_guard(const tri_child *c, double wait_s, tri_guard_word *word)
+{
+    struct pollfd fd = {c->control, POLLIN, 0};
+    double limit = tri_now() + wait_s;
+    double left = wait_s;
+
+    do {
+        if (poll(&fd, 1, (int)(left * 1000)) == 1) {
+            return recv(c->control, word, sizeof *word, MSG_DONTWAIT) ==
+                   (ssize_t)sizeof *word;
+        }
+        left = limit - tri_now();
+    } while (left > 0);
+    return 0;
+}
+
+/* Whether it runs. */
+static tri_status hear_start(tri_child *c, const tri_child_spec *spec)
+{
+    tri_guard_word word;
+
+    if (!hear_guard(c, START_S, &word)) {
+        return TRI_FAIL(TRI_EIO, "the guard of '%s' did not start it",
+                        spec->argv[0]);
+    }
+    if (word.kind == TRI_GUARD_STARTED) {
+        c->command = word.value;
+        return TRI_OK;
+    }
+    if (word.kind == TRI_GUARD_NO_FOLDER) {
+        return TRI_FAIL(TRI_EINFEASIBLE,
+                        "'%s' cannot be run in %s, which cannot be entered: %s",
+                        spec->argv[0], spec->cwd, strerror(word.value));
+    }
+    return TRI_FAIL(TRI_EINFEASIBLE, "'%s' cannot be run%s%s: %s",
+                    spec->argv[0], spec->cwd ? " in " : "",
+                    spec->cwd ? spec->cwd : "", strerror(word.value));
+}
+
+tri_status tri_child_spawn(const tri_child_spec *spec, tri_child **out)
+{
+    tri_child *c = calloc(1, sizeof *c);
+    tri_status st;
+    pairs p;
+
+    if (!c) {
+        return TRI_FAIL(TRI_ENOMEM, "no memory for a process");
+    }
+    st = open_pairs(&p);
+    if (st != TRI_OK) {
+        free(c);
+        return st;
+    }
+    c->end.memory_limit = tri_place_memory();
+    c->end.oom_kills_known = tri_memory_kills(&c->kills);
+    st = spawn_guard(spec, &p, &c->guard);
+    close_side(&p, 1, N_STREAMS + 1);
+    if (st != TRI_OK) {
+        close_side(&p, 0, N_STREAMS + 1);
+        free(c);
+        return st;
+    }
+    for (int i = 0; i < N_STREAMS; i++) {
+        c->fds[i] = p.of[i][0];
+    }
+    c->control = p.of[N_STREAMS][0];
+    note(0, c->guard, c->control);
+    st = hear_start(c, spec);
+    if (st != TRI_OK) {
+        tri_child_destroy(c, 0);
+        return st;
+    }
+    c->log = spec->log ? tri_child_log_open(spec->log, spec->log_max) : NULL;
     *out = c;
     return TRI_OK;
 }
 
 /* ---- hear -------------------------------------------------------------- */
 
-static void keep_tail(tri_child *c, const char *bytes, size_t n)
+static void keep_tail(ring *r, const char *bytes, size_t n)
 {
-    for (size_t i = 0; i < n; i++) {
-        c->ring[c->err_at++] = bytes[i];
-        if (c->err_at == sizeof c->ring) {
-            c->err_at = 0;
-            c->err_full = 1;
+    if (n > sizeof r->bytes) {
+        bytes += n - sizeof r->bytes;
+        n = sizeof r->bytes;
+        r->is_full = 1;
+    }
+    while (n > 0) {
+        size_t part = sizeof r->bytes - r->at;
+
+        part = n < part ? n : part;
+        memcpy(r->bytes + r->at, bytes, part);
+        r->at += part;
+        bytes += part;
+        n -= part;
+        if (r->at == sizeof r->bytes) {
+            r->at = 0;
+            r->is_full = 1;
         }
     }
 }
 
-/* Read what is there, at most `most` bytes at a time so that a flood on one
- * pipe does not keep the caller; returns how much, closing at the end. */
-static size_t drain(tri_child *c, int *fd, size_t most, tri_output_fn each,
+static void take(tri_child *c, tri_stream stream, const char *bytes, size_t n,
+                 tri_output_fn each, void *ctx)
+{
+    if (stream != TRI_STREAM_FD) {
+        tri_child_log_write(c->log, bytes, n);
+    }
+    if (stream == TRI_STREAM_ERR) {
+        keep_tail(&c->err, bytes, n);
+    }
+    if (each) {
+        each(ctx, stream, bytes, n);
+    }
+}
+
+/* Read what is there; returns how much, closing at the end. */
+static size_t drain(tri_child *c, tri_stream stream, tri_output_fn each,
                     void *ctx)
 {
-    char buf[16384];
+    size_t most = c->ended ? LAST_BYTES : MOST_BYTES;
+    int *fd = &c->fds[stream];
+    char buf[65536];
     size_t total = 0;
 
     while (*fd >= 0 && total < most) {
@@ -191,11 +389,7 @@ static size_t drain(tri_child *c, int *fd, size_t most, tri_output_fn each,
 
         if (n > 0) {
             total += (size_t)n;
-            if (fd == &c->out) {
-                each(ctx, TRI_STREAM_OUT, buf, (size_t)n);
-            } else {
-                keep_tail(c, buf, (size_t)n);
-            }
+            take(c, stream, buf, (size_t)n, each, ctx);
         } else if (n < 0 && (errno == EAGAIN || errno == EINTR)) {
             break;
         } else {
@@ -206,140 +400,185 @@ static size_t drain(tri_child *c, int *fd, size_t most, tri_output_fn each,
     return total;
 }
 
-/* See whether it has ended, without reaping: the number of its group stays
- * taken until all of the group are killed. */
+static size_t drain_all(tri_child *c, tri_output_fn each, void *ctx)
+{
+    size_t n = 0;
+
+    for (int i = 0; i < N_STREAMS; i++) {
+        n += drain(c, (tri_stream)i, each, ctx);
+    }
+    return n;
+}
+
+/* What the guard said at its end; one that was killed said nothing, and what
+ * it guarded is ours to end. */
+static void learn_end(tri_child *c, int guard_status)
+{
+    tri_guard_word word;
+    uint64_t kills;
+
+    c->end.wait_status = guard_status;
+    while (hear_guard(c, 0, &word)) {
+        if (word.kind == TRI_GUARD_ENDED) {
+            c->was_told = 1;
+            c->end.wait_status = word.value;
+            c->end.rss = word.rss > c->end.rss ? word.rss : c->end.rss;
+        }
+    }
+    if (!c->was_told) {
+        if (c->command > 0) {
+            kill(-c->command, SIGKILL);
+        }
+        tri_orphans_kill(guards, MOST_CHILDREN);
+    }
+    c->end.oom_kills_known = c->end.oom_kills_known && tri_memory_kills(&kills);
+    c->end.oom_kills = c->end.oom_kills_known ? kills - c->kills : 0;
+}
+
+/* See whether it has ended; the guard goes last. */
 static void look(tri_child *c)
 {
-    siginfo_t info;
+    int status = 0;
+    pid_t pid;
 
     if (c->ended) {
         return;
     }
-    memset(&info, 0, sizeof info);
-    if (waitid(P_PID, (id_t)c->pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
-        info.si_pid == c->pid) {
+    do {
+        pid = waitpid(c->guard, &status, WNOHANG);
+    } while (pid < 0 && errno == EINTR);
+    if (pid != 0) {
         c->ended = 1;
-        kill(-c->pid, SIGKILL); /* whoever it left behind */
-        note(c->pid, 0);
-        while (waitpid(c->pid, &c->status, 0) < 0 && errno == EINTR) {
-        }
-        if (!is_any()) {
-            tri_orphans_kill(NULL, 0);
-        }
+        note(c->guard, 0, -1);
+        learn_end(c, pid == c->guard ? status : SIGKILL);
     }
 }
 
+/* The end is awaited too: the guard's end of the socket goes with it. */
 static void wait_for_output(const tri_child *c, double wait_s)
 {
-    struct pollfd fds[2] = {{c->out, POLLIN, 0}, {c->err, POLLIN, 0}};
+    struct pollfd fds[N_STREAMS + 1];
+    int ms = (int)(wait_s * 1000) + 1;
 
     if (wait_s <= 0) {
         return;
     }
-    if (c->out < 0 && c->err < 0) {
-        tri_sleep(wait_s < 1e-3 ? wait_s : 1e-3);
-    } else {
-        poll(fds, 2, (int)(wait_s * 1000) + 1);
+    for (int i = 0; i < N_STREAMS; i++) {
+        fds[i] = (struct pollfd){c->fds[i], POLLIN, 0};
+    }
+    fds[N_STREAMS] = (struct pollfd){c->control, POLLIN, 0};
+    poll(fds, N_STREAMS + 1, ms);
+    if (fds[N_STREAMS].revents) { /* its last words; now it ends */
+        tri_sleep(50e-6);
     }
 }
 
 int tri_child_hear(tri_child *c, double wait_s, tri_output_fn each, void *ctx)
 {
-    double end = tri_now() + wait_s;
+    double start = tri_now();
+    size_t total = 0;
 
     for (;;) {
+        double now;
         size_t n;
 
         look(c); /* first: what it wrote before its end is then there */
-        n = drain(c, &c->out, c->ended ? LAST_BYTES : MOST_BYTES, each, ctx);
-        n += drain(c, &c->err, c->ended ? LAST_BYTES : MOST_BYTES, each, ctx);
-        if (c->ended || n > 0 || tri_now() >= end) {
-            return c->ended || n > 0;
+        n = drain_all(c, each, ctx);
+        total += n;
+        now = tri_now();
+        if (c->ended) {
+            return 1;
         }
-        wait_for_output(c, end - tri_now());
+        if (total > 0 && (n < FLOOD_BYTES || now - start >= FLOOD_S)) {
+            return 1;
+        }
+        if (total == 0 && now - start >= wait_s) {
+            return 0;
+        }
+        wait_for_output(c, total > 0 ? FLOOD_WAIT_S : start + wait_s - now);
     }
 }
 
 int tri_child_ended(const tri_child *c, tri_child_end *end)
 {
     if (c->ended && end) {
-        *end = (tri_child_end){.wait_status = c->status, .rss = c->rss};
+        *end = c->end;
     }
     return c->ended;
 }
 
 uint64_t tri_child_rss(tri_child *c)
 {
-    char path[64];
-    char line[256];
-    unsigned long kib;
-    FILE *f;
+    if (!c->ended) {
+        uint64_t rss = tri_child_tree_rss(c->command);
 
-    snprintf(path, sizeof path, "/proc/%d/status", (int)c->pid);
-    f = c->ended ? NULL : fopen(path, "re");
-    while (f && fgets(line, sizeof line, f)) {
-        if (sscanf(line, "VmHWM: %lu kB", &kib) == 1 &&
-            (uint64_t)kib << 10 > c->rss) {
-            c->rss = (uint64_t)kib << 10;
-        }
+        c->end.rss = rss > c->end.rss ? rss : c->end.rss;
     }
-    if (f) {
-        fclose(f);
-    }
-    return c->rss;
+    return c->end.rss;
 }
 
 const char *tri_child_stderr(tri_child *c, size_t *bytes)
 {
-    size_t old = c->err_full ? sizeof c->ring - c->err_at : 0;
+    ring *r = &c->err;
+    size_t old = r->is_full ? sizeof r->bytes - r->at : 0;
 
-    memcpy(c->tail, c->ring + c->err_at, old);
-    memcpy(c->tail + old, c->ring, c->err_at);
-    *bytes = old + c->err_at;
-    return c->tail;
+    memcpy(r->in_order, r->bytes + r->at, old);
+    memcpy(r->in_order + old, r->bytes, r->at);
+    *bytes = old + r->at;
+    return r->in_order;
 }
 
 /* ---- end --------------------------------------------------------------- */
 
-static void ignore(void *ctx, tri_stream stream, const char *bytes, size_t n)
+void tri_child_signal(tri_child *c, int signo)
 {
-    (void)ctx;
-    (void)stream;
-    (void)bytes;
-    (void)n;
+    if (!c->ended) {
+        tell(c->control, signo);
+    }
 }
 
 void tri_child_term(tri_child *c)
 {
-    if (!c->ended) {
-        kill(-c->pid, SIGTERM);
-        kill(-c->pid, SIGCONT); /* a stopped one could not act on it */
+    tri_child_signal(c, SIGTERM);
+}
+
+/* Hear it for `wait_s`, or to its end. */
+static void see_it_end(tri_child *c, double wait_s)
+{
+    double limit = tri_now() + wait_s;
+    double left = wait_s;
+
+    while (!c->ended && left > 0) {
+        tri_child_hear(c, left, NULL, NULL);
+        left = limit - tri_now();
     }
 }
 
 void tri_child_destroy(tri_child *c, double grace_s)
 {
-    double end = tri_now() + grace_s;
-
     if (!c) {
         return;
     }
-    tri_child_term(c);
-    while (!c->ended && tri_now() < end) {
-        tri_child_hear(c, 0.01, ignore, NULL);
+    if (!c->ended && grace_s > 0) {
+        tri_child_term(c);
+        see_it_end(c, grace_s);
     }
     if (!c->ended) {
-        kill(-c->pid, SIGKILL);
+        tri_child_signal(c, SIGKILL);
+        kill(c->guard, SIGCONT);
+        see_it_end(c, STUCK_S);
     }
-    end = tri_now() + STUCK_S;
-    while (!c->ended && tri_now() < end) {
-        tri_child_hear(c, 0.01, ignore, NULL);
+    if (!c->ended) { /* the second line: what it guards is handed to us */
+        kill(c->guard, SIGKILL);
+        see_it_end(c, 1);
+        note(c->guard, 0, -1);
     }
-    if (c->out >= 0) {
-        close(c->out);
+    for (int i = 0; i < N_STREAMS; i++) {
+        if (c->fds[i] >= 0) {
+            close(c->fds[i]);
+        }
     }
-    if (c->err >= 0) {
-        close(c->err);
-    }
+    close(c->control);
+    tri_child_log_close(c->log);
     free(c);
 }

@@ -3,6 +3,10 @@
  * posix_spawn, heard through three pipes, ended by TERM, then KILL of all that
  * descends from it.  Holds no zombie and no descriptor once destroyed, and
  * leaves nobody behind when this process is killed.
+ *
+ * It has descriptors 0 (empty), 1, 2 and 3 (TRI_CHILD_FD, for metrics) and no
+ * others.  Output of any size holds nobody up and takes no memory: of what
+ * nobody asked for, only the end of standard error and the log are kept.
  */
 #ifndef TRI_MPI_WORKERS_CHILD_H
 #define TRI_MPI_WORKERS_CHILD_H
@@ -13,6 +17,8 @@
 #include <sys/types.h>
 
 #define TRI_STDERR_BYTES 8192
+/* The descriptor that TRIREME_FD names. */
+#define TRI_CHILD_FD 3
 
 typedef struct tri_child tri_child;
 
@@ -20,7 +26,9 @@ typedef struct tri_child_spec { /* borrowed until spawn returns */
     char *const *argv;
     char *const *env;
     const char *cwd;  /* NULL: the worker's */
-    const char *log;  /* file that both streams are copied to; NULL: none */
+    const char *log;  /* file that standard output and standard error are
+                       * copied to; NULL: none; one that cannot be written is
+                       * warned of, no error */
     uint64_t log_max; /* its bytes: the beginning, and behind a line that says
                        * what was left out, the end; 0: no limit */
 } tri_child_spec;
@@ -28,7 +36,7 @@ typedef struct tri_child_spec { /* borrowed until spawn returns */
 typedef enum tri_stream {
     TRI_STREAM_OUT, /* standard output */
     TRI_STREAM_ERR, /* standard error */
-    TRI_STREAM_FD   /* the descriptor that TRIREME_FD names, 3 */
+    TRI_STREAM_FD   /* TRI_CHILD_FD */
 } tri_stream;
 
 typedef void (*tri_output_fn)(void *ctx, tri_stream stream, const char *bytes,
@@ -37,14 +45,15 @@ typedef void (*tri_output_fn)(void *ctx, tri_stream stream, const char *bytes,
 /* What is known of how a process ended, for its class of failure. */
 typedef struct tri_child_end {
     int wait_status;     /* as of waitpid, of the command itself */
-    uint64_t oom_kills;  /* by the kernel in its control group, while it ran */
+    uint64_t oom_kills;  /* by the kernel in its control group (where that does
+                          * not say, on the host) while it ran */
     int oom_kills_known; /* whether that counter could be read */
-    uint64_t rss;        /* largest resident size seen, bytes */
+    uint64_t rss; /* largest resident size of it or a descendant, bytes */
     uint64_t memory_limit; /* of the control group, or the host's memory */
 } tri_child_end;
 
-/* Start it.  [out] owned.  TRI_EINFEASIBLE where the command cannot be run
- * (the sentence names it), TRI_EIO, TRI_ENOMEM. */
+/* Start it.  [out] owned.  TRI_EINFEASIBLE where the command cannot be run or
+ * its folder not entered (the sentence names it), TRI_EIO, TRI_ENOMEM. */
 tri_status tri_child_spawn(const tri_child_spec *spec, tri_child **out);
 
 /*
@@ -55,16 +64,17 @@ tri_status tri_child_spawn(const tri_child_spec *spec, tri_child **out);
 int tri_child_hear(tri_child *c, double wait_s, tri_output_fn each, void *ctx);
 /* Whether it has ended; then *end (may be NULL) tells how. */
 int tri_child_ended(const tri_child *c, tri_child_end *end);
-/* Largest resident size seen so far. */
+/* Largest resident size seen so far, of it or a descendant. */
 uint64_t tri_child_rss(tri_child *c);
 const char *tri_child_stderr(tri_child *c, size_t *bytes);
-/* TERM its group. */
+/* A signal to its group. */
+void tri_child_signal(tri_child *c, int signo);
 void tri_child_term(tri_child *c);
-/* End what is left of its group: TERM, KILL after `grace_s`; reap, free. */
+/* End whatever is left of it: TERM, KILL after `grace_s`; reap, free. */
 void tri_child_destroy(tri_child *c, double grace_s);
 
-/* KILL the groups of this process's children, and whoever left them, at once;
- * for signal handlers (async-signal-safe). */
+/* KILL this process's children and all that descends from them, at once; for
+ * signal handlers (async-signal-safe). */
 void tri_child_kill_all(void);
 
 #endif

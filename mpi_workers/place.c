@@ -94,7 +94,7 @@ static uint64_t cgroup_memory(void)
     return least;
 }
 
-static uint64_t host_memory(void)
+uint64_t tri_place_memory(void)
 {
     long pages = sysconf(_SC_PHYS_PAGES);
     long size = sysconf(_SC_PAGESIZE);
@@ -207,16 +207,25 @@ static void read_cores(tri_rank_place *out)
     hwloc_topology_destroy(topology);
 }
 
+static void read_host(tri_rank_place *out)
+{
+    const char *given = getenv("TRIREME_HOST_NAME");
+
+    if (given && *given) {
+        snprintf(out->host, sizeof out->host, "%.60s", given);
+    } else if (gethostname(out->host, sizeof out->host - 1) != 0) {
+        snprintf(out->host, sizeof out->host, "unknown");
+    }
+}
+
 void tri_place_read(tri_rank_place *out)
 {
     memset(out, 0, sizeof *out);
-    if (gethostname(out->host, sizeof out->host - 1) != 0) {
-        snprintf(out->host, sizeof out->host, "unknown");
-    }
+    read_host(out);
     read_cpu(out);
     read_device(out);
     read_cores(out);
-    out->memory_bytes = host_memory();
+    out->memory_bytes = tri_place_memory();
 }
 
 char *tri_place_topology(void)

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 typedef struct tri_rank_place {
-    char host[64];
+    char host[64];         /* TRIREME_HOST_NAME if set, else its name */
     char cpu[96];          /* model of the processor, "unknown" */
     char device[96];       /* devices shown to this rank, "" */
     int cores;             /* in this rank's binding */
@@ -22,6 +22,8 @@ typedef struct tri_rank_place {
 
 /* [out] out.  Never fails: what cannot be found out is 1 core, "unknown". */
 void tri_place_read(tri_rank_place *out);
+/* The same memory_bytes, alone and cheap. */
+uint64_t tri_place_memory(void);
 /* The host's topology as XML.  [out] malloc'd, owned; NULL where hwloc cannot
  * say. */
 char *tri_place_topology(void);

@@ -21,8 +21,10 @@ static size_t n_said;
 
 static void on_output(void *ctx, tri_stream stream, const char *bytes, size_t n)
 {
-    (void)stream;
     (void)ctx;
+    if (stream == TRI_STREAM_ERR) {
+        return;
+    }
     for (size_t i = 0; i < n && n_said + 1 < sizeof said; i++) {
         said[n_said++] = bytes[i];
     }
