@@ -320,6 +320,14 @@ tri_reason tri_ending_class(const tri_child_end *end, const char *tail,
     return reason;
 }
 
+int tri_ending_is_port_taken(const char *tail, size_t tail_bytes)
+{
+    line l;
+
+    return find_first_text(tri_ending_port, tail, tail_bytes, &l) !=
+           TRI_REASON_NONE;
+}
+
 tri_reason tri_ending_named(const char *name)
 {
     static const tri_reason may[] = {

@@ -25,6 +25,10 @@
 tri_reason tri_ending_class(const tri_child_end *end, const char *tail,
                             size_t tail_bytes, char *buf, size_t bytes);
 
+/* Whether the end of standard error says that a port was taken already:
+ * another one is worth a try. */
+int tri_ending_is_port_taken(const char *tail, size_t tail_bytes);
+
 /* The class that a trainer names in {"failure": NAME}, if it is one that it
  * may: oom-device, oom-host, nan, diverged, infeasible, import-error,
  * rendezvous or bad-exit; TRI_REASON_NONE: it is not. */

@@ -75,6 +75,12 @@ const tri_ending_text tri_ending_killed[] = {
     {NULL, TRI_REASON_NONE, NULL}
 };
 
+const tri_ending_text tri_ending_port[] = {
+    RENDEZVOUS("address already in use"),
+    RENDEZVOUS("eaddrinuse"),
+    {NULL, TRI_REASON_NONE, NULL}
+};
+
 const tri_ending_text tri_ending_others[] = {
     /* lines of launchers, which only say that somebody else failed */
     NOTHING("childfailederror"),

@@ -19,6 +19,8 @@ typedef struct tri_ending_text {
 extern const tri_ending_text tri_ending_memory[];
 /* A process of the command's own was killed by signal 9. */
 extern const tri_ending_text tri_ending_killed[];
+/* A port was taken. */
+extern const tri_ending_text tri_ending_port[];
 /* Of other things: the last line of standard error that has one decides.  The
  * first match in a line counts. */
 extern const tri_ending_text tri_ending_others[];
