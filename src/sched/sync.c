@@ -103,14 +103,14 @@ static int next_promotion(tri_sync *s, int place, int may_create, tri_job *out)
         return 0;
     }
     for (int k = bracket->base; k <= bracket->top && k < b->last; k++) {
+        int64_t share = b->share(b, bracket, k, may_create);
         uint32_t node;
 
         if (bracket->rungs[k].active) {
             return 0;
         }
-        node = tri_brackets_best(b, bracket, k,
-                                 b->share(b, bracket, k, may_create));
-        if (node) {
+        node = tri_brackets_best(b, bracket, k, share);
+        if (node && bracket->rungs[k].promoted < share) {
             *out = tri_brackets_promotion(b, bracket, k, node);
             return 1;
         }

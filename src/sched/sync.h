@@ -13,7 +13,7 @@
  *
  * Where no new configuration may be created, a bracket that is not full is
  * taken as it is.  A trial that is no longer parked once its rung is through is
- * promoted late, if it stands in the share.
+ * promoted late, if it stands in the share and a place of it is left.
  *
  * O(log n) a decision, and as often as a bracket comes to rest once more.
  */
