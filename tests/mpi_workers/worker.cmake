@@ -1,8 +1,15 @@
 # Pieces of a worker that need no MPI.
-foreach(name metrics child measure place process_text process_result watchdog)
+foreach(name metrics news patterns child measure place process_text process_result watchdog)
     tri_add_test(worker_${name} SOURCES ${name}.c LINK tri_worker)
 endforeach()
 # Forming, thousands of times.
 tri_add_test(worker_groups SOURCES groups.c NPROCS 5 LINK tri_worker)
 tri_add_test(worker_channel SOURCES channel.c NPROCS 2 LINK tri_worker)
-tri_add_fuzzer(worker_fuzz_metrics SOURCES fuzz_metrics.c LINK tri_worker)
+tri_add_fuzzer(worker_fuzz_metrics SOURCES fuzz_metrics.c LINK tri_worker
+        CORPUS corpus_metrics RUNS 20000)
+tri_add_fuzzer(worker_fuzz_patterns SOURCES fuzz_patterns.c LINK tri_worker
+        CORPUS corpus_patterns RUNS 20000)
+# What a process is given: devices, hosts, scratch, the setup's environment.
+foreach(name devices setup surroundings)
+    tri_add_test(worker_${name} SOURCES ${name}.c LINK tri_worker)
+endforeach()
