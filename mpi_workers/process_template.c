@@ -9,14 +9,7 @@
 
 #define NAME_BYTES 128
 
-static int print_number(char *buf, size_t bytes, int64_t value)
-{
-    snprintf(buf, bytes, "%lld", (long long)value);
-    return 1;
-}
-
-int tri_fact_print(const tri_facts *f, const char *name, char *buf,
-                   size_t bytes)
+static int find_number(const tri_facts *f, const char *name, int64_t *value)
 {
     const struct {
         const char *name;
@@ -25,32 +18,62 @@ int tri_fact_print(const tri_facts *f, const char *name, char *buf,
                    {"world_size", f->world_size},
                    {"local_rank", f->local_rank},
                    {"local_world_size", f->local_world_size},
+                   {"group_rank", f->group_rank},
+                   {"n_hosts", f->n_hosts},
                    {"run", f->run},
                    {"trial", f->trial},
                    {"resource", f->resource},
                    {"rung", f->rung},
                    {"attempt", f->attempt},
                    {"epoch", f->epoch},
-                   {"master_port", f->master_port}};
+                   {"master_port", f->master_port},
+                   {"resume_step", f->resume_step}};
 
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
         if (strcmp(name, numbers[i].name) == 0) {
-            return print_number(buf, bytes, numbers[i].value);
+            *value = numbers[i].value;
+            return 1;
         }
+    }
+    return 0;
+}
+
+static const char *find_text(const tri_facts *f, const char *name)
+{
+    const struct {
+        const char *name, *text;
+    } texts[] = {{"master_addr", f->master_addr},
+                 {"study_dir", f->study_dir},
+                 {"checkpoint_dir", f->checkpoint_dir},
+                 {"resume_dir", f->resume_dir},
+                 {"hosts", f->hosts},
+                 {"host_slots", f->host_slots},
+                 {"host_file", f->host_file},
+                 {"scratch", f->scratch},
+                 {"device", f->device}};
+
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        if (strcmp(name, texts[i].name) == 0) {
+            return texts[i].text ? texts[i].text : "";
+        }
+    }
+    return NULL;
+}
+
+const char *tri_fact_text(const tri_facts *f, const char *name, char *buf,
+                          size_t bytes)
+{
+    int64_t number;
+
+    if (find_number(f, name, &number)) {
+        snprintf(buf, bytes, "%lld", (long long)number);
+        return buf;
     }
     if (strcmp(name, "seed") == 0) {
         snprintf(buf, bytes, "%llu", (unsigned long long)f->seed);
-        return 1;
+        return buf;
     }
-    if (strcmp(name, "master_addr") == 0) {
-        snprintf(buf, bytes, "%s", f->master_addr);
-        return 1;
-    }
-    if (strcmp(name, "study_dir") == 0) {
-        snprintf(buf, bytes, "%s", f->study_dir);
-        return 1;
-    }
-    return 0;
+    return find_text(f, name);
 }
 
 void tri_value_plain(tri_value v, char *buf, size_t bytes)
@@ -109,19 +132,20 @@ static tri_status append(text *t, const char *from, size_t bytes)
     return TRI_OK;
 }
 
-/* What placeholder `name` stands for; *inactive is set where that is nothing.
- * Without facts: only whether it is known. */
+/* What placeholder `name` stands for, in buf or elsewhere; *inactive is set
+ * where that is nothing.  Without facts: only whether it is known. */
 static tri_status value_of(const char *name, const tri_study *study,
                            const tri_config *config, const tri_facts *facts,
-                           char *buf, size_t bytes, int *inactive)
+                           char *buf, size_t bytes, const char **value,
+                           int *inactive)
 {
     tri_value v;
 
     buf[0] = 0;
+    *value = buf;
     if (is_fact(name)) {
-        if (facts) {
-            tri_fact_print(facts, name, buf, bytes);
-        }
+        *value = facts ? tri_fact_text(facts, name, buf, bytes) : buf;
+        *value = *value ? *value : "";
         return TRI_OK;
     }
     if (!is_param(study->space, name)) {
@@ -147,7 +171,8 @@ static tri_status expand_one(const char **at, const tri_study *study,
 {
     const char *end = strchr(*at, '}');
     char name[NAME_BYTES];
-    char value[4096];
+    char buf[4096];
+    const char *value;
     size_t bytes = end ? (size_t)(end - *at) : 0;
 
     if (!end) {
@@ -161,7 +186,7 @@ static tri_status expand_one(const char **at, const tri_study *study,
     }
     memcpy(name, *at, bytes);
     name[bytes] = 0;
-    TRI_TRY(value_of(name, study, config, facts, value, sizeof value,
+    TRI_TRY(value_of(name, study, config, facts, buf, sizeof buf, &value,
                      &out->inactive));
     *at = end + 1;
     return append(out, value, strlen(value));

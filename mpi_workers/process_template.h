@@ -12,18 +12,30 @@
  * show. */
 typedef struct tri_facts {
     int rank, world_size, local_rank, local_world_size;
+    int group_rank, n_hosts; /* this host among the trial's */
     int64_t run, trial, resource;
+    int64_t resume_step; /* steps that the checkpoint has behind it */
     int rung, attempt, epoch;
     uint64_t seed;
-    const char *master_addr;
     int master_port;
-    const char *study_dir; /* absolute */
+    /* texts, borrowed; NULL is the empty one */
+    const char *master_addr;
+    const char *study_dir;       /* absolute */
+    const char *checkpoint_dir;  /* where this run is to save itself */
+    const char *resume_dir;      /* what it goes on from */
+    const char *hosts;           /* "n1,n2" */
+    const char *host_slots;      /* "n1:4,n2:4" */
+    const char *host_file;       /* launch: leader */
+    const char *scratch;         /* this run's own folder */
+    const char *device_variable; /* set to `device`; NULL: is inherited */
+    const char *device;          /* "0,1" */
 } tri_facts;
 
 /* Of the names that tri_study_facts lists: */
-/* The text of a fact; 0 where there is none of that name. */
-int tri_fact_print(const tri_facts *facts, const char *name, char *buf,
-                   size_t bytes);
+/* The text of a fact, in `buf` or borrowed from *facts; NULL where there is
+ * none of that name.  Numbers need 24 bytes. */
+const char *tri_fact_text(const tri_facts *facts, const char *name, char *buf,
+                          size_t bytes);
 
 /* The text of a parameter's value: words as they are, without quotes; nothing
  * for an inactive one. */

@@ -5,9 +5,11 @@
 #include "mpi_workers/worker.h"
 
 #include "mpi_workers/announced.h"
+#include "mpi_workers/checkpoint_dir.h"
 #include "mpi_workers/child.h"
 #include "mpi_workers/p2p.h"
 #include "mpi_workers/pause.h"
+#include "mpi_workers/process_logs.h"
 #include "mpi_workers/run.h"
 #include "mpi_workers/watchdog.h"
 #include "trireme/log.h"
@@ -249,7 +251,8 @@ static void serve(tri_worker *w)
 
 /* ---- start and end ------------------------------------------------------ */
 
-static void say_hello(tri_worker *w)
+/* `trouble`: why this rank can run nothing, or "". */
+static void say_hello(tri_worker *w, const char *trouble)
 {
     tri_message m;
 
@@ -261,10 +264,45 @@ static void say_hello(tri_worker *w)
             .cores = w->world.place.cores,
             .host_cores = w->world.place.host_cores,
             .pid = getpid(),
-            .device = w->world.place.device,
+            .device = w->base ? w->base->shown : w->world.place.device,
+            .trouble = trouble,
+            .remark = w->base ? w->base->remark : "",
             .study_hash = tri_rng_hash(w->study->text, strlen(w->study->text)),
-            .memory_bytes = w->quota_bytes};
+            .memory_bytes = w->quota_bytes,
+            .blind = (uint8_t)w->blind};
     tri_worker_send(w, &m);
+}
+
+/* Other hosts see a network's file a little later than the one that wrote. */
+#define SEEN_S 5.0
+
+/* The first rank of each host but rank 0's looks whether what is saved here
+ * would be found by others. */
+static int is_blind(const tri_worker *w, double opened_s)
+{
+    const tri_seat *seats = w->world.seats;
+    const char *here = seats[w->world.rank].host;
+
+    for (int i = 0; i < w->world.rank; i++) {
+        if (strcmp(seats[i].host, here) == 0) {
+            return 0;
+        }
+    }
+    return tri_checkpoint_may_be(w->study) &&
+           !tri_checkpoint_sees(w->study, opened_s, SEEN_S);
+}
+
+/* What processes need of their rank; without it this rank takes part in no
+ * trial, and rank 0 hears why. */
+static void prepare(tri_worker *w)
+{
+    tri_status st = TRI_OK;
+
+    tri_error_clear();
+    if (w->study->model.kind == TRI_MODEL_PROCESS) {
+        st = tri_process_base_open(&w->world, w->study, &w->base);
+    }
+    say_hello(w, st == TRI_OK ? "" : tri_error_last()->sentence);
 }
 
 static tri_status join(tri_worker *w, const tri_ev_open *open)
@@ -272,18 +310,22 @@ static tri_status join(tri_worker *w, const tri_ev_open *open)
     TRI_TRY(tri_announced_study(open, &w->study));
     TRI_TRY(tri_groups_create(w->world.peers, MOST_GROUPS, &w->groups));
     TRI_TRY(tri_channel_create(w->world.control, &w->channel));
+    TRI_TRY(tri_remover_create(&w->remover));
     w->epoch = open->epoch;
+    w->blind = is_blind(w, open->started_s);
     w->outlives = open->level && strcmp(open->level, "heartbeat") == 0;
     tri_channel_set_epoch(w->channel, (uint32_t)open->epoch);
     w->quota_bytes = w->study->memory_bytes
                              ? w->study->memory_bytes
                              : tri_world_quota(&w->world, w->world.rank);
-    say_hello(w);
+    prepare(w);
     return TRI_OK;
 }
 
 /* Freeing communicators is collective: a peer may be gone. */
 #define END_S 30.0
+/* What is left of a large checkpoint then is found at the next opening. */
+#define REMOVE_S 5.0
 
 static void fini(tri_worker *w)
 {
@@ -298,8 +340,11 @@ static void fini(tri_worker *w)
                   orderly;
     }
     tri_groups_destroy(w->groups, orderly);
+    tri_remover_destroy(w->remover, orderly ? REMOVE_S : 0);
+    tri_logs_forget();
     tri_channel_destroy(w->channel);
     tri_world_close(&w->world, orderly);
+    tri_process_base_close(w->base);
     tri_study_destroy(w->study);
     tri_watchdog_end(before);
 }

@@ -7,6 +7,8 @@
 
 #include "mpi_workers/channel.h"
 #include "mpi_workers/group.h"
+#include "mpi_workers/tree.h"
+#include "mpi_workers/process_base.h"
 #include "mpi_workers/world.h"
 #include "trireme/study.h"
 
@@ -20,7 +22,10 @@ typedef struct tri_worker {
     tri_channel *channel;
     tri_groups *groups;
     tri_study *study;
+    tri_process_base *base; /* of process trials; else NULL */
     int epoch;
+    tri_remover *remover; /* of checkpoints that nobody was told of */
+    int blind;            /* rank 0's folder of checkpoints is not seen here */
     uint64_t quota_bytes;
     double heard_s; /* when rank 0 last said anything */
     double beat_s;  /* when the next beat is due */

@@ -81,9 +81,12 @@ typedef struct tri_msg_hello {
     int32_t cores;      /* in this rank's binding */
     int32_t host_cores; /* on the host, as far as this job may use them */
     int64_t pid;
-    const char *device;
+    const char *device;  /* that its processes are shown; "" */
+    const char *trouble; /* why it can run no trial of this study; "" */
+    const char *remark;  /* about its host, from one rank of it; "" */
     uint64_t study_hash; /* of the study as this rank read it */
     uint64_t memory_bytes;
+    uint8_t blind; /* rank 0's checkpoints.dir is not seen here */
 } tri_msg_hello;
 
 typedef struct tri_msg_ready {

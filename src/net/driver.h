@@ -13,6 +13,7 @@
 
 #include "mpi_workers/channel.h"
 #include "mpi_workers/pause.h"
+#include "mpi_workers/tree.h"
 #include "mpi_workers/world.h"
 
 typedef struct tri_peer { /* a rank of the pool */
@@ -22,7 +23,9 @@ typedef struct tri_peer { /* a rank of the pool */
     double heard_s;
     int cores;
     int64_t pid;
+    int blind; /* does not see the folder of checkpoints */
     char host[64], device[96];
+    char trouble[320]; /* why it can run nothing, "" */
 } tri_peer;
 
 typedef struct tri_forming { /* a run whose members have not all answered */
@@ -42,6 +45,7 @@ typedef struct tri_driver {
     tri_ctl *ctl;
     int epoch;
     double base_s, start_s; /* study time at the monotonic clock's start_s */
+    double opened_s;        /* by the wall clock, as the ranks hear it */
     double last_s;          /* of the last event: time never runs backwards */
     tri_peer *peers;        /* by rank */
     tri_forming *forming;
@@ -54,8 +58,14 @@ typedef struct tri_driver {
     int status, resumable;
     char why[256];
     int has_lost; /* ranks were lost or struck */
+    tri_remover *remover; /* of checkpoints; NULL where there can be none */
+    int has_evicted;      /* some went for want of room: it was said */
     double beat_s, view_s, clock_s, loop_s, gap_s;
     int changed; /* since the view was last shown */
+    struct {     /* what hosts had to say: how many, and the first's words */
+        int n;
+        char host[64], text[400];
+    } remarks;
 } tri_driver;
 
 /* ---- driver.c ---------------------------------------------------------- */
@@ -83,6 +93,19 @@ void tri_driver_strike(tri_driver *d, int rank);
 void tri_driver_beat(tri_driver *d);
 void tri_driver_leave(tri_driver *d);
 
+/* ---- checkpoints.c ------------------------------------------------------ */
+
+/* Before the ranks hear of the study: make the names of its checkpoints ours,
+ * and remove what earlier openings left.  TRI_EINVAL. */
+tri_status tri_driver_claim_checkpoints(tri_driver *d);
+/* After the hellos: whether all hosts see the folder.  TRI_EINVAL. */
+tri_status tri_driver_judge_checkpoints(const tri_driver *d);
+/* Remove one, soon.  TRI_EFENCED. */
+tri_status tri_driver_drop_checkpoint(tri_driver *d,
+                                      const tri_cmd_drop_checkpoint *c);
+/* At the end, while the record is open. */
+void tri_driver_close_checkpoints(tri_driver *d, int hurries);
+
 /* ---- watch.c: what nobody reports -------------------------------------- */
 
 /* Signals of this process, and those that workers passed on. */
@@ -95,6 +118,16 @@ tri_status tri_driver_find_lost(tri_driver *d);
 /* From a study to a controller that searches.  On failure nothing is left
  * open, and the workers are dismissed. */
 tri_status tri_driver_open(tri_driver *d);
+
+/* ---- greeting.c: what ranks said of themselves at the start ------------- */
+
+/* The time in which all say hello. */
+double tri_greeting_limit_s(const tri_study *study);
+/* Note a hello. */
+void tri_greeting_note(tri_driver *d, const tri_msg_hello *m, int from);
+/* Say which ranks are left out and what is odd about devices.  TRI_EINVAL: no
+ * rank can run a trial. */
+tri_status tri_greeting_judge(const tri_driver *d);
 
 /* ---- launcher.c ---- */
 

@@ -155,10 +155,8 @@ static void on_hello(tri_driver *d, const tri_msg_hello *m, int from)
         p->gone = 1;
     }
     p->said_hello = 1;
-    p->cores = m->cores;
-    p->pid = m->pid;
-    snprintf(p->host, sizeof p->host, "%s", m->host);
-    snprintf(p->device, sizeof p->device, "%s", m->device);
+    p->blind = m->blind;
+    tri_greeting_note(d, m, from);
 }
 
 /* Whether `from` leads `run`: only leaders report. */
@@ -229,7 +227,11 @@ static tri_status on_run(tri_driver *d, const tri_message *m, int from)
                 tri_reason_name((tri_reason)event.u.outcome.reason),
                 event.u.outcome.sentence);
     }
-    return tri_driver_feed(d, &event);
+    TRI_TRY(tri_driver_feed(d, &event));
+    /* what a run will go on from is not to be forgotten */
+    return m->kind == TRI_MSG_OUTCOME && event.u.outcome.checkpoint_bytes > 0
+                   ? tri_record_sync(d->record, 1)
+                   : TRI_OK;
 }
 
 static tri_status on_message(tri_driver *d, const tri_message *m, int from)

@@ -13,9 +13,7 @@
 #include <string.h>
 #include <time.h>
 
-/* All ranks say hello within this, or go without. */
-#define HELLO_S    60.0
-#define MOST_FILES 16
+#define MOST_FILES TRI_STUDY_MAX_FILES
 
 #ifndef TRI_VERSION
 #define TRI_VERSION "0.1.0"
@@ -280,7 +278,7 @@ static tri_status feed_pool(tri_driver *d)
         return TRI_FAIL(TRI_EPEER,
                         "no rank of the pool said hello within "
                         "%.0f s",
-                        HELLO_S);
+                        tri_greeting_limit_s(d->study));
     }
     return TRI_OK;
 }
@@ -337,7 +335,8 @@ static int n_silent(const tri_driver *d)
 
 static void await_hellos(tri_driver *d)
 {
-    double end = tri_now() + HELLO_S;
+    double limit_s = tri_greeting_limit_s(d->study);
+    double end = tri_now() + limit_s;
     tri_pause pause = {0};
     int end_signal = 0;
 
@@ -351,7 +350,7 @@ static void await_hellos(tri_driver *d)
     for (int i = 1; i < d->world->size; i++) {
         if (!d->peers[i].said_hello) {
             TRI_LOG_JOB(TRI_LOG_WARN, "rank %d did not answer within %.0f s", i,
-                        HELLO_S);
+                        limit_s);
             d->peers[i].gone = 1;
             d->has_lost = 1;
         }
@@ -364,11 +363,13 @@ static tri_status announce(tri_driver *d, const facts *f)
     tri_event event;
 
     fill_open(d, d->study, f, files, &event);
+    event.u.open.started_s = d->opened_s;
     TRI_TRY(tri_channel_create(d->world->control, &d->channel));
     tri_channel_set_epoch(d->channel, (uint32_t)d->epoch);
     TRI_TRY(tri_world_announce(d->world, &event, NULL, NULL));
     await_hellos(d);
-    return TRI_OK;
+    TRI_TRY(tri_greeting_judge(d));
+    return tri_driver_judge_checkpoints(d);
 }
 
 /* ---- start-up lines ----------------------------------------------------- */
@@ -470,6 +471,8 @@ static tri_status begin(tri_driver *d, const facts *f, int *said)
         }
         say_resumed(d);
     }
+    d->opened_s = wall_clock();
+    TRI_TRY(tri_driver_claim_checkpoints(d));
     *said = 1; /* should it fail half way, the others are past waiting */
     TRI_TRY(announce(d, f));
     say_start(d, f);
@@ -481,6 +484,7 @@ static void give_up(tri_driver *d)
     tri_error error = *tri_error_last();
     tri_record_end end = {tri_status_exit(error.code), error.sentence, 1};
 
+    tri_driver_close_checkpoints(d, 0);
     if (d->record) {
         tri_record_abandon(d->record, d->ctl, &end);
         d->record = NULL;

@@ -41,6 +41,13 @@ static const tri_facts facts = {.rank = 1,
                                 .epoch = 3,
                                 .seed = 42,
                                 .master_addr = "node7",
+                                .group_rank = 1,
+                                .n_hosts = 2,
+                                .hosts = "node7,node8",
+                                .host_slots = "node7:2,node8:2",
+                                .scratch = "/scratch/17",
+                                .device_variable = "CUDA_VISIBLE_DEVICES",
+                                .device = "2,0",
                                 .master_port = 23456,
                                 .study_dir = "/home/me/studies"};
 
@@ -186,68 +193,237 @@ static const char *value_of(char **env, const char *name)
     return value;
 }
 
+static int is_there(char **env, const char *name)
+{
+    return value_of(env, name) != NULL;
+}
+
+/* Names as Open MPI 4.1.4, its PMIx 4.2 and Slurm 22.05 set them; what is of
+ * the job, the site or the user stays. */
+static void the_launchers_variables_go(void **state)
+{
+    static const char *const gone[] = {
+            "OMPI_APP_CTX_NUM_PROCS",
+            "OMPI_COMMAND",
+            "OMPI_COMM_WORLD_LOCAL_RANK",
+            "OMPI_COMM_WORLD_LOCAL_SIZE",
+            "OMPI_COMM_WORLD_NODE_RANK",
+            "OMPI_COMM_WORLD_RANK",
+            "OMPI_COMM_WORLD_SIZE",
+            "OMPI_FILE_LOCATION",
+            "OMPI_FIRST_RANKS",
+            "OMPI_MCA_ess",
+            "OMPI_MCA_ess_base_jobid",
+            "OMPI_MCA_ess_base_vpid",
+            "OMPI_MCA_initial_wdir",
+            "OMPI_MCA_orte_app_num",
+            "OMPI_MCA_orte_bound_at_launch",
+            "OMPI_MCA_orte_ess_node_rank",
+            "OMPI_MCA_orte_ess_num_procs",
+            "OMPI_MCA_orte_hnp_uri",
+            "OMPI_MCA_orte_jobfam_session_dir",
+            "OMPI_MCA_orte_launch",
+            "OMPI_MCA_orte_local_daemon_uri",
+            "OMPI_MCA_orte_num_nodes",
+            "OMPI_MCA_orte_precondition_transports",
+            "OMPI_MCA_orte_tmpdir_base",
+            "OMPI_MCA_orte_top_session_dir",
+            "OMPI_MCA_pmix",
+            "OMPI_NUM_APP_CTX",
+            "OMPI_UNIVERSE_SIZE",
+            "PMIX_BFROP_BUFFER_TYPE",
+            "PMIX_DSTORE_21_BASE_PATH",
+            "PMIX_GDS_MODULE",
+            "PMIX_HOSTNAME",
+            "PMIX_ID",
+            "PMIX_MCA_mca_base_component_show_load_errors",
+            "PMIX_NAMESPACE",
+            "PMIX_RANK",
+            "PMIX_SECURITY_MODE",
+            "PMIX_SERVER_TMPDIR",
+            "PMIX_SERVER_URI21",
+            "PMIX_SYSTEM_TMPDIR",
+            "PMIX_VERSION",
+            "PMI_RANK",
+            "PMI_SIZE",
+            "PMI_FD",
+            "SLURM_STEP_ID",
+            "SLURM_STEPID",
+            "SLURM_STEP_NODELIST",
+            "SLURM_STEP_NUM_NODES",
+            "SLURM_STEP_NUM_TASKS",
+            "SLURM_STEP_TASKS_PER_NODE",
+            "SLURM_STEP_LAUNCHER_PORT",
+            "SLURM_STEP_RESV_PORTS",
+            "SLURM_STEP_GPUS",
+            "SLURM_LOCALID",
+            "SLURM_NODEID",
+            "SLURM_GTIDS",
+            "SLURM_TASK_PID",
+            "SLURM_SRUN_COMM_HOST",
+            "SLURM_SRUN_COMM_PORT",
+            "SLURM_CPU_BIND",
+            "SLURM_CPU_BIND_LIST",
+            "SLURM_CPU_BIND_TYPE",
+            "SLURM_CPU_BIND_VERBOSE",
+            "SLURM_MEM_BIND",
+            "SLURM_MPI_TYPE",
+            "SLURM_PMIXP_ABORT_AGENT_PORT",
+            "SLURM_PMIX_MAPPING_SERV",
+            "SLURM_LAUNCH_NODE_IPADDR",
+            "SLURM_DISTRIBUTION",
+            "SLURM_UMASK",
+            "SLURM_NTASKS",
+            "SLURM_NPROCS",
+            "SLURM_NTASKS_PER_NODE",
+            "SLURM_GPUS_PER_TASK",
+            "SLURM_TOPOLOGY_ADDR",
+            "SLURM_TOPOLOGY_ADDR_PATTERN"};
+    static const char *const kept[] = {"PATH",
+                                       "HOME",
+                                       "OMP_NUM_THREADS",
+                                       "OMP_PLACES",
+                                       "OMPI_ALLOW_RUN_AS_ROOT",
+                                       "OMPI_MCA_btl",
+                                       "OMPI_MCA_btl_tcp_if_include",
+                                       "OMPI_MCA_rmaps_base_oversubscribe",
+                                       "OMPI_MCA_plm_slurm_args",
+                                       "PMIXLESS",
+                                       "CUDA_VISIBLE_DEVICES",
+                                       "SLURM_PROCID" /* keep_env */,
+                                       "SLURM_JOB_ID",
+                                       "SLURM_JOBID",
+                                       "SLURM_JOB_NODELIST",
+                                       "SLURM_NODELIST",
+                                       "SLURM_NNODES",
+                                       "SLURM_JOB_NUM_NODES",
+                                       "SLURM_TASKS_PER_NODE",
+                                       "SLURM_JOB_CPUS_PER_NODE",
+                                       "SLURM_CPUS_PER_TASK",
+                                       "SLURM_CPUS_ON_NODE",
+                                       "SLURM_GPUS_ON_NODE",
+                                       "SLURM_SUBMIT_DIR",
+                                       "SLURM_CONF",
+                                       "SLURM_OVERLAP",
+                                       "SLURMD_NODENAME"};
+    enum {
+        N_GONE = sizeof gone / sizeof gone[0],
+        N_KEPT = sizeof kept / sizeof kept[0]
+    };
+    char *from[N_GONE + N_KEPT + 1] = {NULL};
+    char **env;
+
+    (void)state;
+    for (int i = 0; i < N_GONE + N_KEPT; i++) {
+        assert_true(asprintf(&from[i], "%s=x",
+                             i < N_GONE ? gone[i] : kept[i - N_GONE]) > 0);
+    }
+    assert_int_equal(tri_env_scrub(from, &study->model.u.process, &env),
+                     TRI_OK);
+    for (int i = 0; i < N_GONE; i++) {
+        assert_false(is_there(env, gone[i]));
+    }
+    for (int i = 0; i < N_KEPT; i++) {
+        assert_true(is_there(env, kept[i]));
+    }
+    for (int i = 0; from[i]; i++) {
+        free(from[i]);
+    }
+    tri_env_free(env);
+}
+
+/* Whether `name` is `value` in env; NULL: is not there. */
+static void expect(char **env, const char *name, const char *value)
+{
+    if (value) {
+        assert_true(is_there(env, name));
+        assert_string_equal(value_of(env, name), value);
+    } else {
+        assert_false(is_there(env, name));
+    }
+}
+
 static void environment(void **state)
 {
     char *from[] = {(char[]){"PATH=/bin"},
                     (char[]){"RANK=77"},
-                    (char[]){"OMPI_COMM_WORLD_RANK=3"},
-                    (char[]){"OMPI_UNIVERSE_SIZE=9"},
-                    (char[]){"OMPI_APP_CTX_NUM_PROCS=9"},
-                    (char[]){"OMPI_MCA_orte_x=1"},
-                    (char[]){"OMPI_MCA_ess_y=1"},
-                    (char[]){"OMPI_MCA_ess=pmi"},
-                    (char[]){"OMPI_MCA_pmix_z=1"},
                     (char[]){"OMPI_MCA_btl=tcp"},
-                    (char[]){"PMIX_RANK=3"},
-                    (char[]){"PMI_SIZE=4"},
-                    (char[]){"SLURM_STEP_ID=0"},
                     (char[]){"SLURM_PROCID=3"},
-                    (char[]){"SLURM_LOCALID=3"},
-                    (char[]){"SLURM_JOB_ID=12"},
-                    (char[]){"CUDA_VISIBLE_DEVICES=1"},
+                    (char[]){"CUDA_VISIBLE_DEVICES=0,1,2,3"},
+                    (char[]){"BASH_FUNC_module%%=() {  eval $1\n}"},
                     NULL};
-    static const char *const gone[] = {"OMPI_COMM_WORLD_RANK",
-                                       "OMPI_UNIVERSE_SIZE",
-                                       "OMPI_APP_CTX_NUM_PROCS",
-                                       "OMPI_MCA_orte_x",
-                                       "OMPI_MCA_ess_y",
-                                       "OMPI_MCA_ess",
-                                       "OMPI_MCA_pmix_z",
-                                       "PMIX_RANK",
-                                       "PMI_SIZE",
-                                       "SLURM_STEP_ID",
-                                       "SLURM_LOCALID"};
     static const char *const there[][2] = {
             {"PATH", "/bin"},
             {"OMPI_MCA_btl", "tcp"},
-            {"SLURM_PROCID", "3"}, /* keep_env */
-            {"SLURM_JOB_ID", "12"},
-            {"CUDA_VISIBLE_DEVICES", "1"},
+            {"SLURM_PROCID", "3"},
+            {"BASH_FUNC_module%%", "() {  eval $1\n}"},
             {"WORLD_SIZE", "4"},
             {"LOCAL_RANK", "1"},
             {"LOCAL_WORLD_SIZE", "2"},
+            {"GROUP_RANK", "1"},
             {"MASTER_ADDR", "node7"},
             {"MASTER_PORT", "23456"},
+            {"CUDA_VISIBLE_DEVICES", "2,0"},
+            {"PYTHONUNBUFFERED", "1"},
             {"TRIREME_RESOURCE", "19"},
             {"TRIREME_TRIAL", "5"},
             {"TRIREME_RUN", "17"},
+            {"TRIREME_RUNG", "2"},
+            {"TRIREME_ATTEMPT", "1"},
             {"TRIREME_SEED", "42"},
+            {"TRIREME_HOSTS", "node7,node8"},
+            {"TRIREME_HOST_SLOTS", "node7:2,node8:2"},
+            {"TRIREME_SCRATCH", "/scratch/17"},
             {"TRIREME_LR", "0.003"},
             {"TRIREME_SCHEDULE", "two words; $(rm x)"},
+            {"TRIREME_CONFIG", "{\"lr\": 0.003, \"n\": 4, \"schedule\": \"two "
+                               "words; $(rm x)\"}"},
             {"DATA", "/home/me/studies/data"},
             {"RANK", "overridden"}}; /* the study's word is last */
     char **env;
 
     (void)state;
     assert_int_equal(tri_env_build(from, study, config, &facts, &env), TRI_OK);
-    for (size_t i = 0; i < sizeof gone / sizeof gone[0]; i++) {
-        assert_null(value_of(env, gone[i]));
-    }
     for (size_t i = 0; i < sizeof there / sizeof there[0]; i++) {
-        assert_non_null(value_of(env, there[i][0]));
-        assert_string_equal(value_of(env, there[i][0]), there[i][1]);
+        expect(env, there[i][0], there[i][1]);
     }
     tri_env_free(env);
+}
+
+/* What a launcher gives its processes is not there for it to contradict. */
+static void a_leader_has_no_rank(void **state)
+{
+    static const char plain[] = "study: p\n"
+                                "model: {kind: process, command: [mpirun, "
+                                "train], launch: leader}\n"
+                                "space: {n: {int: [1, 4]}, m: {int: [1, 2], "
+                                "when: n > 2}}\n"
+                                "ranks: n\nobjective: {minimize: loss}\n";
+    char *from[] = {(char[]){"PYTHONUNBUFFERED="},
+                    (char[]){"CUDA_VISIBLE_DEVICES=0,1"}, NULL};
+    tri_facts none_set = facts;
+    tri_study *s = NULL;
+    tri_config one[8];
+    char **env;
+
+    (void)state;
+    none_set.device_variable = NULL;
+    assert_int_equal(
+            tri_study_parse(plain, strlen(plain), "p.yaml", NULL, NULL, &s),
+            TRI_OK);
+    assert_int_equal(tri_space_parse(s->space, "n=2", one), TRI_OK);
+    assert_int_equal(tri_env_build(from, s, one, &none_set, &env), TRI_OK);
+    expect(env, "RANK", NULL);
+    expect(env, "LOCAL_RANK", NULL);
+    expect(env, "LOCAL_WORLD_SIZE", NULL);
+    expect(env, "GROUP_RANK", NULL);
+    expect(env, "WORLD_SIZE", "4");
+    expect(env, "MASTER_PORT", "23456");
+    expect(env, "CUDA_VISIBLE_DEVICES", "0,1"); /* as inherited */
+    expect(env, "PYTHONUNBUFFERED", "");        /* as the user said */
+    expect(env, "TRIREME_CONFIG", "{\"n\": 2, \"m\": null}");
+    tri_env_free(env);
+    tri_study_destroy(s);
 }
 
 int main(void)
@@ -257,7 +433,9 @@ int main(void)
             cmocka_unit_test(inactive_is_empty),
             cmocka_unit_test(inactive_arguments_are_left_out),
             cmocka_unit_test(wrong_templates),
+            cmocka_unit_test(the_launchers_variables_go),
             cmocka_unit_test(environment),
+            cmocka_unit_test(a_leader_has_no_rank),
     };
 
     return cmocka_run_group_tests(tests, setup, teardown);
