@@ -83,6 +83,8 @@ typedef struct tri_trial_view {
     tri_reason reason; /* failed: why */
     int suspicion;
     const tri_config *config; /* n_params values */
+    const char *checkpoint;   /* the one to go on from, "" if there is none */
+    int64_t checkpoint_bytes;
 } tri_trial_view;
 
 typedef enum tri_run_state {

@@ -259,6 +259,13 @@ typedef enum tri_phase {
     TRI_PHASE_FINALS
 } tri_phase;
 
+/* Whether a run is to keep a checkpoint ready to be written. */
+enum {
+    TRI_SAVE_NOTHING,
+    TRI_SAVE_RELEASE, /* where it is released at its rung's end, or drained */
+    TRI_SAVE_DRAIN    /* where it is drained: nothing follows its rung */
+};
+
 /* Form a group; sent to every rank of it. */
 typedef struct tri_cmd_assign {
     int64_t run, trial;
@@ -270,7 +277,7 @@ typedef struct tri_cmd_assign {
     uint64_t config_hash;   /* members confirm that they read the same */
     const char *checkpoint; /* "" : from scratch */
     int64_t checkpoint_step;
-    uint8_t save;            /* write a checkpoint on release */
+    uint8_t save;            /* TRI_SAVE_... */
     uint8_t until_precision; /* may end early once measured well enough */
 } tri_cmd_assign;
 
@@ -293,7 +300,7 @@ typedef struct tri_cmd_verdict {
     int64_t run;
     int32_t attempt;
     int32_t verdict;
-    uint8_t save;
+    uint8_t save;     /* release: now, or not; continue: of the next run */
     int64_t next_run; /* continue */
     int32_t next_rung;
     int64_t resource; /* continue: the new target, absolute */

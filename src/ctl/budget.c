@@ -77,13 +77,16 @@ int tri_ctl_saves(const tri_ctl *ctl, int rung)
     const tri_study *s = ctl->study;
     int n = tri_sched_n_rungs(ctl->sched);
 
-    if (ctl->phase != TRI_PHASE_SEARCH || s->scheduler.kind == TRI_SCHED_NONE ||
-        (n && rung >= n - 1) || strcmp(s->checkpoints.policy, "never") == 0) {
-        return 0;
+    if (ctl->phase != TRI_PHASE_SEARCH ||
+        strcmp(s->checkpoints.policy, "never") == 0 ||
+        (!s->objective.learned &&
+         strcmp(s->checkpoints.policy, "always") != 0) ||
+        ctl->checkpoint_bytes > s->checkpoints.max_bytes) {
+        return TRI_SAVE_NOTHING;
     }
-    return (s->objective.learned ||
-            strcmp(s->checkpoints.policy, "always") == 0) &&
-           ctl->checkpoint_bytes <= s->checkpoints.max_bytes;
+    return s->scheduler.kind == TRI_SCHED_NONE || (n && rung >= n - 1)
+                   ? TRI_SAVE_DRAIN
+                   : TRI_SAVE_RELEASE;
 }
 
 /* ---- time --------------------------------------------------------------- */

@@ -107,6 +107,14 @@ static double stop_limit(const tri_ctl *ctl, const tri_live *live)
     return tri_ctl_answer_s(ctl) + (left > 0 && left < INFINITY ? left : 0);
 }
 
+/* Of --max-time: the next opening goes on from where this one was stopped. */
+static uint8_t saves_itself(const tri_ctl *ctl, const tri_run_row *r,
+                            tri_reason why)
+{
+    return why == TRI_REASON_BUDGET && tri_ctl_opening_binds(ctl) &&
+           tri_ctl_saves(ctl, r->v.rung) != TRI_SAVE_NOTHING;
+}
+
 tri_status tri_ctl_stop_run(tri_ctl *ctl, tri_live *live, tri_reason why)
 {
     tri_run_row *r = &ctl->runs[live->run];
@@ -117,6 +125,7 @@ tri_status tri_ctl_stop_run(tri_ctl *ctl, tri_live *live, tri_reason why)
                                    .next_run = -1,
                                    .next_rung = -1,
                                    .rank = r->v.ranks[0],
+                                   .save = saves_itself(ctl, r, why),
                                    .drain = why == TRI_REASON_DRAINED}};
 
     r->v.state = TRI_RUN_LEAVING;
@@ -156,7 +165,9 @@ static tri_status say_hung(tri_ctl *ctl, const tri_live *live)
         snprintf(why, sizeof why,
                  "its ranks did not come together in %.6g s (timeouts.startup)",
                  ctl->study->timeouts.startup_s);
-    } else if (r->v.reports == 0 && !live->in_place) {
+    } else if (r->v.reports == 0 &&
+               (!live->in_place ||
+                ctl->study->model.kind == TRI_MODEL_PROCESS)) {
         snprintf(why, sizeof why,
                  "nothing was reported in %.6g s (timeouts.startup)",
                  ctl->study->timeouts.startup_s);

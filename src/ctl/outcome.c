@@ -112,6 +112,47 @@ tri_status tri_ctl_drop_checkpoint(tri_ctl *ctl, int64_t trial)
     return tri_ctl_emit(ctl, &c);
 }
 
+/* Of two paused trials the one whose checkpoint is missed less: of the lower
+ * rung, then the worse one, then the older one. */
+static int is_missed_less(const tri_ctl *ctl, int64_t a, int64_t b)
+{
+    const tri_trial_row *x = &ctl->trials[a];
+    const tri_trial_row *y = &ctl->trials[b];
+
+    if (x->checkpoint_rung != y->checkpoint_rung) {
+        return x->checkpoint_rung < y->checkpoint_rung;
+    }
+    if (x->objective < y->objective || x->objective > y->objective) {
+        return ctl->study->objective.maximize ? x->objective < y->objective
+                                              : x->objective > y->objective;
+    }
+    return a < b;
+}
+
+/* More than may be stored: checkpoints go that trials may never come back to.
+ * Those of trials that wait or run stay, and so does the newest. */
+static tri_status keep_within_limit(tri_ctl *ctl, int64_t newest)
+{
+    while (ctl->checkpoint_bytes > ctl->study->checkpoints.max_bytes) {
+        int64_t victim = -1;
+
+        for (int64_t i = 0; i < ctl->n_trials; i++) {
+            const tri_trial_row *t = &ctl->trials[i];
+
+            if (i != newest && *t->checkpoint && t->checkpoint_bytes > 0 &&
+                t->place == TRI_PLACE_PAUSED &&
+                (victim < 0 || is_missed_less(ctl, i, victim))) {
+                victim = i;
+            }
+        }
+        if (victim < 0) {
+            return TRI_OK;
+        }
+        TRI_TRY(tri_ctl_drop_checkpoint(ctl, victim));
+    }
+    return TRI_OK;
+}
+
 /* The trial goes on from what `r` wrote, if it wrote anything. */
 static tri_status take_checkpoint(tri_ctl *ctl, const tri_run_row *r,
                                   const tri_ev_outcome *ev)
@@ -132,7 +173,7 @@ static tri_status take_checkpoint(tri_ctl *ctl, const tri_run_row *r,
     t->checkpoint_rung = (int16_t)r->v.rung;
     t->checkpoint_bytes = ev->checkpoint_bytes > 0 ? ev->checkpoint_bytes : 0;
     ctl->checkpoint_bytes += (uint64_t)t->checkpoint_bytes;
-    return TRI_OK;
+    return keep_within_limit(ctl, r->v.trial);
 }
 
 static void note_checkpoint(tri_run_row *r, const tri_ev_outcome *ev,
@@ -238,7 +279,8 @@ static tri_status verdict(tri_ctl *ctl, const tri_run_row *r, int save)
 static tri_status release(tri_ctl *ctl, tri_live *live)
 {
     tri_run_row *r = &ctl->runs[live->run];
-    int save = !live->stopped && tri_ctl_saves(ctl, r->v.rung) &&
+    int save = !live->stopped &&
+               tri_ctl_saves(ctl, r->v.rung) == TRI_SAVE_RELEASE &&
                ctl->trials[r->v.trial].place != TRI_PLACE_DONE;
 
     if (!live->stopped) {
@@ -436,7 +478,8 @@ static tri_status on_lost(tri_ctl *ctl, tri_live *live,
     tri_run_row *r = &ctl->runs[live->run];
     tri_reason reason = (tri_reason)ev->reason;
 
-    if (tri_reason_rule_of(reason) != TRI_RULE_LOST) {
+    if (tri_reason_rule_of(reason) != TRI_RULE_LOST &&
+        reason != TRI_REASON_KILLED) {
         reason = TRI_REASON_RANK_LOST;
     }
     if (ev->lost_rank > 0 && reason != TRI_REASON_LATE_VERDICT) {

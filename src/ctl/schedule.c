@@ -416,6 +416,15 @@ static tri_status may_go_on(tri_ctl *ctl, const tri_live *live, tri_job *job,
     return TRI_OK;
 }
 
+/* A process cannot go on in place: it ends, saves itself where it can, and
+ * another one starts. */
+static double first_limit(const tri_ctl *ctl, const tri_live *live)
+{
+    return ctl->study->model.kind == TRI_MODEL_PROCESS
+                   ? ctl->study->timeouts.startup_s + tri_ctl_answer_s(ctl)
+                   : tri_ctl_progress_limit(ctl, live);
+}
+
 tri_status tri_ctl_go_on(tri_ctl *ctl, tri_live *live, int *went)
 {
     int64_t old = live->run, run, trial;
@@ -440,7 +449,7 @@ tri_status tri_ctl_go_on(tri_ctl *ctl, tri_live *live, int *went)
     live->first_s = ctl->now;
     live->slowest_s = slowest;
     live->length = (double)(job.resource - v.resource);
-    tri_ctl_set_limit(ctl, live, tri_ctl_progress_limit(ctl, live));
+    tri_ctl_set_limit(ctl, live, first_limit(ctl, live));
     TRI_TRY(tri_ctl_set_place(ctl, trial, TRI_PLACE_FLYING));
     c.u.verdict =
             (tri_cmd_verdict){.run = old,

@@ -296,7 +296,7 @@ double tri_ctl_finals_end(const tri_ctl *ctl);
 double tri_ctl_drain_start(const tri_ctl *ctl);
 /* Within how many seconds a stop is answered: grace, and a little. */
 double tri_ctl_answer_s(const tri_ctl *ctl);
-/* Whether checkpoints of trials at `rung` are worth writing. */
+/* Whether checkpoints of trials at `rung` are worth writing: TRI_SAVE_... */
 int tri_ctl_saves(const tri_ctl *ctl, int rung);
 
 /* ---- candidate.c: new configurations --------------------------------- */

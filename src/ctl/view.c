@@ -87,6 +87,8 @@ void tri_ctl_trial(const tri_ctl *ctl, int64_t trial, tri_trial_view *out)
                             .rule = p->rule,
                             .reason = (tri_reason)t->reason,
                             .suspicion = t->suspicion,
+                            .checkpoint = t->checkpoint,
+                            .checkpoint_bytes = t->checkpoint_bytes,
                             .config = t->config};
 }
 
