@@ -204,7 +204,7 @@ static tri_status step_on(tri_run *r, int *word)
 /* What the leader tells its members where stepping ended. */
 typedef struct decision {
     int32_t goes_on;
-    int32_t save;
+    int32_t save; /* now; where it goes on, what the next run is to save */
     int64_t next_run, resource;
     int32_t next_rung, drain;
 } decision;
@@ -241,13 +241,13 @@ static decision decide(tri_run *r)
     decision d = {0};
 
     if (!r->has_verdict) { /* late: free the ranks by ourselves */
-        d.save = r->a->save && !r->w->leaving;
+        d.save = r->saves == TRI_SAVE_RELEASE && !r->w->leaving;
         d.drain = r->w->leaving;
         r->parting = 1;
         return d;
     }
     d.goes_on = v->verdict == TRI_VERDICT_CONTINUE;
-    d.save = v->save || (v->drain && r->a->save);
+    d.save = v->save || (v->drain && r->saves);
     d.drain = v->drain;
     d.next_run = v->next_run;
     d.next_rung = v->next_rung;
@@ -276,60 +276,39 @@ static tri_status share_decision(tri_run *r, decision *d)
     return TRI_OK;
 }
 
-static void name_checkpoint(const tri_run *r, char *name, size_t bytes)
+/* Start the trial again, by what it is to do now. */
+static tri_status start_again(tri_run *r, const decision *d)
 {
-    snprintf(name, bytes, "%.120s.r%lld.a%d.e%d.ckpt", r->w->study->name,
-             (long long)r->number, r->attempt, r->w->epoch);
-}
+    tri_trial_setup setup;
 
-static void checkpoint_path(const tri_worker *w, const char *name, char *buf,
-                            size_t bytes)
-{
-    char within[1024];
-
-    snprintf(within, sizeof within, "%s/%s", w->study->checkpoints.dir, name);
-    tri_study_resolve(w->study, within, buf, bytes);
-}
-
-/* Save, all together; a failure costs the checkpoint, not the result. */
-static tri_status save(tri_run *r)
-{
-    char path[4096];
-    uint64_t bytes = 0;
-    double start = tri_now();
-    tri_status st;
-
-    if (!r->ops->save || r->ended) {
-        return TRI_OK;
+    tri_run_prepare(r, d->save, &setup);
+    r->last.step = setup.first_step;
+    if (r->leads) {
+        tri_measure_reset(r->measure, setup.first_step);
     }
-    name_checkpoint(r, r->checkpoint, sizeof r->checkpoint);
-    checkpoint_path(r->w, r->checkpoint, path, sizeof path);
-    st = r->ops->save(r->trial, path, &bytes);
-    st = tri_group_agree(r->comm, st, PATIENCE_S);
-    if (st != TRI_OK) {
-        TRI_LOG(TRI_LOG_WARN, "run %lld goes without a checkpoint: %s",
-                (long long)r->number, tri_error_last()->sentence);
-        r->checkpoint[0] = 0;
-        return tri_status_scope(st) == TRI_SCOPE_GROUP ? st : TRI_OK;
-    }
-    r->checkpoint_s = tri_now() - start;
-    r->checkpoint_bytes = bytes;
-    return TRI_OK;
+    return r->ops->restart(r->trial, &setup);
 }
 
 static tri_status go_on(tri_run *r, const decision *d)
 {
+    if (r->ops->restart) {
+        TRI_TRY(tri_run_pass_on(r));
+    }
     renumber(r, d);
     r->done = r->ended = 0;
     r->checkpoint[0] = 0;
     tri_run_restart_reports(r);
+    TRI_TRY(tri_goal_set(r->w->study, &r->a->layout, r->resource, &r->goal));
+    if (r->ops->restart) {
+        return start_again(r, d);
+    }
+    tri_run_prepare(r, d->save, NULL);
     if (!r->ops->save) { /* it starts afresh */
         r->last.step = 0;
         if (r->leads) {
             tri_measure_reset(r->measure, 0);
         }
     }
-    TRI_TRY(tri_goal_set(r->w->study, &r->a->layout, r->resource, &r->goal));
     if (r->ops->retarget) {
         r->ops->retarget(r->trial, r->number, r->resource, r->goal.step);
     }
@@ -341,36 +320,18 @@ static tri_status go_on(tri_run *r, const decision *d)
 static tri_status open_trial(tri_run *r)
 {
     const tri_assignment *a = r->a;
-    char path[4096];
     tri_trial_setup setup;
     double before;
     tri_status st;
 
     TRI_TRY(tri_goal_set(r->w->study, &a->layout, a->resource, &r->goal));
+    tri_run_come_from(r, a->checkpoint, a->checkpoint_step);
+    TRI_TRY(tri_run_check_from(r));
+    tri_run_prepare(r, a->save, &setup);
     if (r->leads) {
         TRI_TRY(tri_measure_create(r->goal.warmup, &r->measure));
-        tri_measure_reset(r->measure, a->checkpoint ? a->checkpoint_step : 0);
+        tri_measure_reset(r->measure, setup.first_step);
     }
-    if (a->checkpoint) {
-        checkpoint_path(r->w, a->checkpoint, path, sizeof path);
-    }
-    setup = (tri_trial_setup){.study = r->w->study,
-                              .config = a->config,
-                              .layout = a->layout,
-                              .comm = r->comm,
-                              .quota_bytes = r->w->quota_bytes,
-                              .trial = a->trial,
-                              .run = a->run,
-                              .rung = a->rung,
-                              .attempt = a->attempt,
-                              .epoch = r->w->epoch,
-                              .phase = a->phase,
-                              .resource = a->resource,
-                              .target_step = r->goal.step,
-                              .first_step =
-                                      a->checkpoint ? a->checkpoint_step : 0,
-                              .warmup_steps = r->goal.warmup,
-                              .checkpoint = a->checkpoint ? path : NULL};
     r->last.step = setup.first_step;
     before = tri_watchdog_begin(longest_call(r));
     st = r->ops->open(&setup, &r->trial);
@@ -423,7 +384,8 @@ static tri_status run_through(tri_run *r)
         TRI_TRY(go_on(r, &d));
     }
     if (d.save) {
-        TRI_TRY(save(r));
+        TRI_TRY(tri_run_save(r,
+                             word == TRI_WORD_DRAIN || word == TRI_WORD_STOP));
     }
     if (r->leads && !r->w->dying && !told) {
         tri_run_tell(r, d.drain ? TRI_EV_INTERRUPTED : TRI_EV_PAUSED,
@@ -451,7 +413,9 @@ static void tell_failure(tri_run *r, tri_status st)
         reason = tri_run_reason(st);
     }
     tri_run_flush(r);
-    tri_run_tell(r, TRI_EV_FAILED, reason, sentence);
+    /* by whom is not known: a loss, which raises the trial's suspicion */
+    tri_run_tell(r, reason == TRI_REASON_KILLED ? TRI_EV_LOST : TRI_EV_FAILED,
+                 reason, sentence);
 }
 
 /* Forming's key: no other forming has it. */
@@ -504,6 +468,7 @@ void tri_run_execute(tri_worker *w, const tri_assignment *a)
     }
     if (!w->dying) {
         close_trial(&r, tri_status_scope(st) >= TRI_SCOPE_GROUP);
+        tri_run_drop_unsaved(&r);
     }
     tri_p2p_attend(NULL, NULL);
     tri_measure_destroy(r.measure);

@@ -13,6 +13,8 @@
 #define TRI_REPORT_S     0.05
 #define TRI_REPORT_STEPS 64
 
+#define TRI_PATH_BYTES 4096
+
 typedef struct tri_run {
     tri_worker *w;
     const tri_assignment *a;
@@ -43,8 +45,18 @@ typedef struct tri_run {
         int n;
         double step_s[TRI_REPORT_STEPS];
     } report;
-    /* of the last save */
+    /* checkpoints: where the run under way came from ("": afresh), and where
+     * it is to save itself ("": nowhere) */
+    char from[TRI_PATH_BYTES];
+    int64_t from_step;
+    int saves; /* TRI_SAVE_...: when it may be asked to */
+    char save_name[256], save_to[TRI_PATH_BYTES];
+    int64_t save_number; /* of whose checkpoint that is */
+    int save_attempt;
+    int is_told; /* rank 0 was told of it */
+    /* of the last save; "": none, or it failed */
     char checkpoint[256];
+    int64_t checkpoint_step;
     double checkpoint_s;
     uint64_t checkpoint_bytes;
 } tri_run;
@@ -61,5 +73,26 @@ int tri_run_is_measured(tri_run *r);
  * class and sentence. */
 void tri_run_tell(tri_run *r, tri_event_kind event, tri_reason reason,
                   const char *sentence);
+
+/* Leader: tell rank 0 of the checkpoint of the run before this one. */
+void tri_run_tell_saved(tri_run *r);
+
+/* ---- run_checkpoint.c ---------------------------------------------------- */
+
+/* The trial goes on from the checkpoint `name`, NULL: it starts afresh. */
+void tri_run_come_from(tri_run *r, const char *name, int64_t step);
+/* Collective: see that it is there, else start afresh.  Scope group only. */
+tri_status tri_run_check_from(tri_run *r);
+/* The run under way may be asked to save itself when `saves` says.  [out]
+ * setup (may be NULL): for the trial to open; borrows from r. */
+void tri_run_prepare(tri_run *r, int saves, tri_trial_setup *setup);
+/* Collective: save, all together; a failure costs the checkpoint, not the
+ * result.  `drains`: stepping was broken off.  Scope group only. */
+tri_status tri_run_save(tri_run *r, int drains);
+/* Collective: save the run that has ended, so that the next one in place comes
+ * from there; rank 0 hears of it. */
+tri_status tri_run_pass_on(tri_run *r);
+/* Leader: remove what nobody was told of. */
+void tri_run_drop_unsaved(tri_run *r);
 
 #endif

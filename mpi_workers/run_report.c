@@ -49,9 +49,11 @@ void tri_run_observe(tri_run *r, const tri_step *s)
 {
     int64_t n = s->step - r->last.step;
 
-    if (n <= 0) { /* a fresh start: steps count from 1 again */
-        tri_measure_reset(r->measure, 0);
-        n = s->step > 0 ? s->step : 1;
+    if (n <= 0) { /* a fresh start: steps count from the beginning again */
+        int64_t before = r->ops->restart ? r->from_step : 0;
+
+        tri_measure_reset(r->measure, before);
+        n = s->step > before ? s->step - before : 1;
     }
     tri_measure_add(r->measure,
                     &(tri_observation){.n = n,
@@ -143,34 +145,57 @@ int tri_run_is_measured(tri_run *r)
     return r->ops == &tri_trial_synthetic || !isnan(o.objective);
 }
 
-void tri_run_tell(tri_run *r, tri_event_kind event, tri_reason reason,
-                  const char *sentence)
+/* An outcome of which nothing is known but the checkpoint. */
+static tri_message outcome_of(const tri_run *r, tri_event_kind event,
+                              int64_t number, int attempt)
 {
     tri_message m;
     tri_ev_outcome *o = &m.u.outcome.outcome;
-    size_t bytes = 0;
+    int has = r->checkpoint[0] != 0;
 
     memset(&m, 0, sizeof m);
     m.kind = TRI_MSG_OUTCOME;
     m.u.outcome.event = (int32_t)event;
-    o->run = r->number;
-    o->attempt = r->attempt;
+    o->run = number;
+    o->attempt = attempt;
+    o->sentence = "";
+    o->lost_rank = -1;
+    o->objective = o->lo = o->hi = o->loss = NAN;
+    o->tokens_per_s = o->samples_per_s = o->step_s = NAN;
+    o->peak_bytes = o->rss_bytes = -1;
+    o->checkpoint = r->checkpoint;
+    o->checkpoint_step = has ? r->checkpoint_step : -1;
+    o->checkpoint_s = has ? r->checkpoint_s : NAN;
+    o->checkpoint_bytes = has ? (int64_t)r->checkpoint_bytes : -1;
+    return m;
+}
+
+void tri_run_tell_saved(tri_run *r)
+{
+    tri_message m =
+            outcome_of(r, TRI_EV_PAUSED, r->save_number, r->save_attempt);
+
+    tri_worker_send(r->w, &m);
+}
+
+void tri_run_tell(tri_run *r, tri_event_kind event, tri_reason reason,
+                  const char *sentence)
+{
+    tri_message m = outcome_of(r, event, r->number, r->attempt);
+    tri_ev_outcome *o = &m.u.outcome.outcome;
+    size_t bytes = 0;
+
     o->reason = (int32_t)reason;
     o->sentence = sentence;
     o->lost_rank = r->lost_rank;
-    o->objective = o->lo = o->hi = o->loss = NAN;
-    o->tokens_per_s = o->samples_per_s = o->step_s = NAN;
     if (r->measure) {
         put_measurement(r, o);
     }
     o->steps_done = r->last.step;
     o->peak_bytes = r->bytes ? (int64_t)r->bytes : -1;
     o->rss_bytes = r->rss ? (int64_t)r->rss : -1;
-    o->checkpoint = r->checkpoint;
-    o->checkpoint_step = r->checkpoint[0] ? r->last.step : -1;
-    o->checkpoint_s = r->checkpoint[0] ? r->checkpoint_s : NAN;
-    o->checkpoint_bytes = r->checkpoint[0] ? (int64_t)r->checkpoint_bytes : -1;
-    if (event == TRI_EV_FAILED && r->trial && r->ops->stderr_tail) {
+    if ((event == TRI_EV_FAILED || event == TRI_EV_LOST) && r->trial &&
+        r->ops->stderr_tail) {
         o->stderr_tail.data = r->ops->stderr_tail(r->trial, &bytes);
         o->stderr_tail.bytes = bytes;
     }

@@ -1,7 +1,9 @@
 /*
  * Trials without a training: the objective of a curve source, after a sleep
- * as long as the source says that the run takes.  For the kinds synthetic and
- * table.  One unit of resource is one step; the leader's clock counts.
+ * as long as the source says that the run takes.  For the kinds synthetic,
+ * whose seconds are real, and table, whose seconds are virtual and last as
+ * long as the study says.  One unit of resource is one step; the leader's
+ * clock counts.
  */
 #include "mpi_workers/trial_kind.h"
 
@@ -14,8 +16,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Seconds a unit of resource where the study says none. */
+/* Seconds a unit of resource where the study says none; of a table virtual
+ * ones, as in a simulation. */
 #define COST_S     0.01
+#define VIRTUAL_S  1.0
 #define SLICE_S    0.02
 #define PATIENCE_S 60.0
 
@@ -28,6 +32,8 @@ struct tri_trial {
     int64_t from, to; /* units of the run under way */
     int64_t at;       /* units told so far */
     tri_curve_point end;
+    double second_s;   /* real ones that one of the source's lasts */
+    double duration_s; /* of the run under way, real */
     double started_s, told_s;
 };
 
@@ -36,22 +42,27 @@ static void begin(tri_trial *t, int64_t run, int64_t from, int64_t to)
     t->from = t->at = from;
     t->to = to;
     tri_curve_at(t->curve, t->config, run, from, to, &t->end);
+    t->duration_s = t->end.duration_s * t->second_s;
     t->started_s = t->told_s = tri_now();
 }
 
 static tri_status synthetic_open(const tri_trial_setup *setup, tri_trial **out)
 {
+    const tri_model_spec *model = &setup->study->model;
+    int is_table = model->kind == TRI_MODEL_TABLE;
     tri_trial *t = calloc(1, sizeof *t);
     tri_status st;
 
     if (!t) {
         return TRI_FAIL(TRI_ENOMEM, "no memory for a trial");
     }
-    st = tri_curve_create(setup->study, COST_S, &t->curve);
+    st = tri_curve_create(setup->study, is_table ? VIRTUAL_S : COST_S,
+                          &t->curve);
     if (st != TRI_OK) {
         free(t);
         return st;
     }
+    t->second_s = is_table ? model->u.table.second_s : 1.0;
     t->config = setup->config;
     t->learned = setup->study->objective.learned;
     t->comm = setup->comm;
@@ -64,19 +75,21 @@ static tri_status synthetic_open(const tri_trial_setup *setup, tri_trial **out)
 /* How far the clock says that the run is. */
 static int64_t units_done(const tri_trial *t, double now)
 {
-    double share = (now - t->started_s) / t->end.duration_s;
+    double share;
 
-    if (t->end.final_failure || !(t->end.duration_s > 0) || share >= 1) {
+    if (t->end.final_failure || !(t->duration_s > 0) ||
+        now >= t->started_s + t->duration_s) {
         return t->to;
     }
+    share = (now - t->started_s) / t->duration_s;
     return t->from + (int64_t)(share * (double)(t->to - t->from));
 }
 
 static void sleep_slice(const tri_trial *t, double now)
 {
-    double left = t->started_s + t->end.duration_s - now;
+    double left = t->started_s + t->duration_s - now;
 
-    if (!t->end.final_failure) {
+    if (!t->end.final_failure && left > 0) {
         tri_sleep(left < SLICE_S ? left : SLICE_S);
     }
 }
@@ -118,7 +131,7 @@ static tri_status synthetic_step(tri_trial *t, int word, tri_step *out)
     if (t->rank == 0) {
         look(t, word, &vote);
     }
-    TRI_TRY(tri_group_vote(t->comm, &vote, PATIENCE_S + t->end.duration_s));
+    TRI_TRY(tri_group_vote(t->comm, &vote, PATIENCE_S + t->duration_s));
     memset(out, 0, sizeof *out);
     step = (int64_t)vote.x[0];
     out->word = vote.word;
@@ -140,12 +153,13 @@ static tri_status synthetic_step(tri_trial *t, int word, tri_step *out)
 }
 
 /* All that there is to keep is the step, which the record has. */
-static tri_status synthetic_save(tri_trial *t, const char *path,
-                                 uint64_t *bytes)
+static tri_status synthetic_save(tri_trial *t, const char *path, int drains,
+                                 tri_saved *out)
 {
     (void)t;
     (void)path;
-    *bytes = 0;
+    (void)drains;
+    out->bytes = 0;
     return TRI_OK;
 }
 

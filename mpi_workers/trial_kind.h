@@ -49,7 +49,16 @@ typedef struct tri_trial_setup {
     int64_t first_step;     /* steps already in the checkpoint */
     int warmup_steps;       /* extra steps by rule, before the resource */
     const char *checkpoint; /* to go on from, NULL: from scratch */
+    const struct tri_process_base *base; /* processes; NULL: none was made */
+    const char *save_to; /* where a checkpoint is to be written, once; there
+                          * is nothing yet.  NULL: none is wanted */
 } tri_trial_setup;
+
+/* A checkpoint that was written. */
+typedef struct tri_saved {
+    int64_t step; /* steps that it has behind it */
+    uint64_t bytes;
+} tri_saved;
 
 /* What one call of step did.  Everything is the whole group's, and the same on
  * every rank, but for fields marked (leader). */
@@ -75,18 +84,27 @@ typedef struct tri_trial_ops {
     /* Collective.  Returns after one step, or after at most 20 ms without
      * one.  `word` is read on the leader only. */
     tri_status (*step)(tri_trial *trial, int word, tri_step *out);
-    /* Optional (NULL: the kind cannot; runs start afresh).  Collective: write
-     * a checkpoint to `path`; [out] bytes of it. */
-    tri_status (*save)(tri_trial *trial, const char *path, uint64_t *bytes);
+    /* Optional: whether trials of this study can be saved; NULL: where there
+     * is a `save`, they can. */
+    int (*saves)(const tri_study *study);
+    /* Optional (NULL: the kind cannot; runs start afresh).  Collective: see to
+     * a complete checkpoint at `path`, which is the setup's save_to: a file or
+     * a directory.  `drains`: stepping was broken off, before the last step.
+     * [in,out] *out: comes with the last step and no bytes. */
+    tri_status (*save)(tri_trial *trial, const char *path, int drains,
+                       tri_saved *out);
     /* Optional: the last bytes of the failing rank's standard error (leader),
      * borrowed until close. */
     const char *(*stderr_tail)(tri_trial *trial, size_t *bytes);
     /* Optional: tells the kind that it goes on as run `run` to a new target
      * after a `continue`.  Collective.  Without it a changed target needs
-     * nothing.  A kind that can only start afresh may do so: its steps then
-     * count from 1 again. */
+     * nothing. */
     void (*retarget)(tri_trial *trial, int64_t run, int64_t resource,
                      int64_t target_step);
+    /* Optional, instead of retarget: for a kind that cannot go on in place and
+     * starts again, from the checkpoint that `setup` names or afresh.
+     * Collective; status as of open.  Where it fails, close still follows. */
+    tri_status (*restart)(tri_trial *trial, const tri_trial_setup *setup);
     /* Optional (leader): the class of the failure just returned, where the
      * status says too little; TRI_REASON_NONE: go by the status. */
     tri_reason (*reason)(tri_trial *trial);
@@ -97,6 +115,7 @@ typedef struct tri_trial_ops {
 extern const tri_trial_ops tri_trial_engine;    /* gpt, mlp */
 extern const tri_trial_ops tri_trial_synthetic; /* synthetic, table */
 extern const tri_trial_ops tri_trial_process;
+extern const tri_trial_ops tri_trial_plugin;
 
 /* The kind for a model; NULL if it is not built yet. */
 const tri_trial_ops *tri_trial_kind(tri_model_kind model);

@@ -4,6 +4,7 @@
 #include "src/net/driver.h"
 
 #include "mpi_workers/corpus.h"
+#include "mpi_workers/plugin_load.h"
 #include "mpi_workers/process.h"
 #include "mpi_workers/worker.h"
 #include "trireme/log.h"
@@ -66,6 +67,7 @@ tri_status tri_net_preflight(const tri_study *study)
 {
     TRI_TRY(check_data(study));
     TRI_TRY(check_unit(study));
+    TRI_TRY(tri_plugin_check(study));
     return tri_process_check(study);
 }
 
@@ -119,6 +121,7 @@ static void search(tri_driver *d)
     }
     tri_driver_leave(d);
     tri_channel_flush(d->channel, d->end_by_s > 0 ? 0.02 : FLUSH_S);
+    tri_driver_close_checkpoints(d, d->end_by_s > 0);
     if (close_record(d) != TRI_OK) {
         break_off(d);
     }

@@ -5,10 +5,8 @@
 
 #include "trireme/log.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 /* Send; a rank that cannot be reached will be found silent. */
 static void send(tri_driver *d, int to, const tri_message *m)
@@ -59,24 +57,6 @@ void tri_driver_leave(tri_driver *d)
     d->left = 1;
 }
 
-static void drop_checkpoint(const tri_driver *d,
-                            const tri_cmd_drop_checkpoint *c)
-{
-    char within[1024];
-    char path[4096];
-
-    if (!c->checkpoint || !c->checkpoint[0] || strchr(c->checkpoint, '/')) {
-        return;
-    }
-    snprintf(within, sizeof within, "%s/%s", d->study->checkpoints.dir,
-             c->checkpoint);
-    tri_study_resolve(d->study, within, path, sizeof path);
-    if (unlink(path) != 0 && errno != ENOENT) {
-        TRI_LOG(TRI_LOG_WARN, "checkpoint %s cannot be removed: %s", path,
-                strerror(errno));
-    }
-}
-
 void tri_driver_strike(tri_driver *d, int rank)
 {
     if (rank >= 1 && rank < d->world->size) {
@@ -118,8 +98,7 @@ static tri_status carry_out(tri_driver *d, const tri_command *c)
         send_command(d, c->u.verdict.rank, c);
         break;
     case TRI_CMD_DROP_CHECKPOINT:
-        drop_checkpoint(d, &c->u.drop_checkpoint);
-        break;
+        return tri_driver_drop_checkpoint(d, &c->u.drop_checkpoint);
     case TRI_CMD_STRIKE:
         tri_driver_strike(d, c->u.strike.rank);
         break;

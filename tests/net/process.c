@@ -163,7 +163,11 @@ static void every_end(void)
     check_failed(t.ctl, "far", TRI_REASON_BAD_EXIT,
                  "step 1000001 is far beyond");
     check_failed(t.ctl, "garbage", TRI_REASON_BAD_EXIT, "without a metric");
-    check_failed(t.ctl, "killed", TRI_REASON_OOM_HOST, "killed by signal 9");
+    check_failed(t.ctl, "killed", TRI_REASON_KILLED, "killed by signal 9");
+    r = last_run(t.ctl, find(t.ctl, "killed", &failing));
+    assert_int_equal(r.status, TRI_RUN_LOST); /* by whom is not known */
+    assert_int_equal(r.outcome.reason, TRI_REASON_KILLED);
+    assert_int_equal(r.attempt, 1); /* at the second time it is the trial's */
     check_failed(t.ctl, "one", TRI_REASON_BAD_EXIT, "rank 1 ended");
     check_failed(t.ctl, "nan", TRI_REASON_NAN, "not a number");
     check_failed(t.ctl, "missing", TRI_REASON_IMPORT_ERROR, "not found");

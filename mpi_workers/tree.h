@@ -1,0 +1,38 @@
+/*
+ * Directory trees: made, weighed and removed, never following a symbolic link
+ * out of them.  A remover does the removing (tri_remove_tree) on a thread of
+ * its own, so that nobody waits for a large tree or a slow file system.  Knows
+ * nothing of what is in them.  No MPI.
+ */
+#ifndef TRI_MPI_WORKERS_TREE_H
+#define TRI_MPI_WORKERS_TREE_H
+
+#include "trireme/status.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Directories within one another that are followed. */
+#define TRI_TREE_DEEP 64
+
+/* Make the directories above `path` where they are not there.  0, or -1 with
+ * errno. */
+int tri_tree_make_parents(const char *path);
+/* Bytes and number of the files in the tree at `path`, of the first million
+ * entries.  0, or -1 with errno. */
+int tri_tree_weigh(const char *path, uint64_t *bytes, int64_t *n);
+typedef struct tri_remover tri_remover;
+
+/* Behind the name of what is being removed. */
+#define TRI_GONE ".gone"
+
+/* [out] owned.  No thread is started before there is something to do.
+ * TRI_ENOMEM. */
+tri_status tri_remover_create(tri_remover **out);
+/* Remove `path`, soon: from now on it is called path.gone, so that it is not
+ * taken for whole.  What cannot be removed is warned of. */
+void tri_remover_add(tri_remover *r, const char *path);
+/* Wait for the rest at most `limit_s`; what is then left stays. */
+void tri_remover_destroy(tri_remover *r, double limit_s);
+
+#endif
