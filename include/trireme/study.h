@@ -87,8 +87,8 @@ typedef struct tri_process_spec {
 } tri_process_spec;
 
 typedef struct tri_plugin_spec {
-    const char *library;
-    const tri_pair *options;
+    const char *library;     /* relative to the study file */
+    const tri_pair *options; /* values as texts, numbers in plain digits */
     int n_options;
 } tri_plugin_spec;
 
@@ -100,8 +100,18 @@ typedef struct tri_synthetic_spec {
     double cost_s;     /* seconds a unit of resource; NaN: the driver's */
 } tri_synthetic_spec;
 
+/* Files that a study may refer to. */
+#define TRI_STUDY_MAX_FILES 16
+
+typedef struct tri_table_file {
+    const char *path;  /* relative to the study file */
+    const char *value; /* that its rows have in the column `by` */
+} tri_table_file;
+
 typedef struct tri_table_spec {
-    const char *file;              /* relative to the study file */
+    const tri_table_file *files; /* the rows of all of them, in order */
+    int n_files;
+    const char *by; /* a column that says which file a row is of, NULL: none */
     const char *const *parameters; /* columns */
     int n_parameters;
     const char *objective; /* column */
@@ -233,8 +243,9 @@ typedef struct tri_study {
 
     struct {                   /* emit: how `best --emit` names parameters */
         const char *format;    /* torchrun, megatron, deepspeed, slurm */
-        const tri_pair *names; /* parameter, what it is called there; "" leaves
-                                * it out */
+        const tri_pair *names; /* a parameter, or "parameter=value" for that
+                                * value of it, and what it is called there; ""
+                                * leaves it out */
         int n_names;
     } emit[4];
     int n_emit;
@@ -262,10 +273,16 @@ TRI_API tri_status tri_study_parse(const char *text, size_t bytes,
                                    const char *path, tri_read_fn read,
                                    void *ctx, tri_study **out);
 TRI_API void tri_study_destroy(tri_study *study);
+/* The name in a study's text, whatever else stands there, cut to fit into buf.
+ * Errors as above. */
+TRI_API tri_status tri_study_name(const char *text, size_t bytes,
+                                  const char *path, char *buf,
+                                  size_t buf_bytes);
 
-/* The files that the text refers to and `read` gave (a table): what an open
- * event must attach.  File `i` of tri_study_n_files: returns its bytes as they
- * were given; *path as `read` was asked, *bytes; all borrowed. */
+/* The files that the text refers to and `read` gave (tables): what an open
+ * event must attach, TRI_STUDY_MAX_FILES at most, in the order in which `read`
+ * was asked.  File `i` of tri_study_n_files: returns its bytes as they were
+ * given; *path as `read` was asked, *bytes; all borrowed. */
 TRI_API int tri_study_n_files(const tri_study *study);
 TRI_API const char *tri_study_file(const tri_study *study, int i,
                                    const char **path, size_t *bytes);
@@ -300,7 +317,8 @@ TRI_API void tri_study_say_refused(const tri_study *study,
 /*
  * Which keys differ between two readings of a study.  Returns the first key
  * that may not change at a resume ("model.layers"), borrowed from `now` or
- * static, or NULL; [out] `changed`: whether anything differs at all.
+ * static, or NULL; [out] `changed`: whether anything differs at all, `emit`
+ * aside, of which nothing depends that is measured.
  */
 TRI_API const char *tri_study_frozen_difference(const tri_study *before,
                                                 const tri_study *now,

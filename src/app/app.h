@@ -42,6 +42,7 @@ int tri_app_status(int argc, char **argv);
 int tri_app_best(int argc, char **argv);
 int tri_app_export(int argc, char **argv);
 int tri_app_recover(int argc, char **argv);
+int tri_app_guard(int argc, char **argv);
 
 /* ---- options --------------------------------------------------------- */
 
@@ -96,6 +97,23 @@ tri_status tri_app_read(void *ctx, const char *path, char **data,
                         size_t *bytes);
 /* Read and parse the study at `path`.  [out] owned. */
 tri_status tri_app_study(const char *path, tri_study **out);
+/*
+ * The same, its tables read from `table` (of the option --table): a CSV, or the
+ * folder that holds files of the names that the study gives; NULL: where the
+ * study says.  Where a `record` is given and exists, tables are those that it
+ * was begun with: they need not be there again, and one that is and differs is
+ * TRI_EINVAL.
+ */
+tri_status tri_app_study_with(const char *path, const char *table,
+                              const char *record, tri_study **out);
+/* The name of the study at `path`, whatever else stands in it, into buf. */
+tri_status tri_app_study_name(const char *path, char *buf, size_t bytes);
+/* The row of that option for a command's list. */
+#define TRI_APP_TABLE_OPTION(key)                                              \
+    {"table", key, "PATH", 0,                                                  \
+     "The CSV of a recorded table, or the folder that holds it, instead of "   \
+     "the place where model.file says",                                        \
+     0}
 /* TRI_EEMPTY naming the tightest rule where the valid set is empty. */
 tri_status tri_app_study_not_empty(const tri_study *study);
 /* TRI_EUNBUILT where its scheduler or proposer is read but not built. */

@@ -1,8 +1,9 @@
 /*
- * trireme best: the answer of a study so far, live, broken or ended.  Folds
- * the record; never writes.
+ * trireme best: the answer of a study so far, live, broken or ended, for
+ * people or for what launches it elsewhere.  Folds the record; never writes.
  */
 #include "src/app/app.h"
+#include "src/app/emit.h"
 
 #include <errno.h>
 
@@ -11,18 +12,25 @@
 typedef struct best_options {
     tri_app_common common;
     int64_t top;
-    const char *emit;
+    int emits;
+    tri_emit_format format;
+    const char *study;
 } best_options;
 
 enum {
     KEY_TOP = 0x2001,
-    KEY_EMIT
+    KEY_EMIT,
+    KEY_STUDY
 };
 
 static const struct argp_option options[] = {
         {"top", KEY_TOP, "K", 0, "How many configurations (5)", 0},
         {"emit", KEY_EMIT, "slurm|torchrun|megatron|deepspeed", 0,
-         "A launch line for the winner (not built yet)", 0},
+         "The winner as a batch script, a launch line, arguments or a "
+         "configuration",
+         0},
+        {"study", KEY_STUDY, "STUDY.yaml", 0,
+         "Take the names for --emit from this file, not from the record", 0},
         {0}};
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -33,7 +41,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case KEY_TOP:
         return tri_app_int("top", arg, 1, 1000, &o->top);
     case KEY_EMIT:
-        o->emit = arg;
+        o->emits = 1;
+        return tri_emit_format_of(arg, &o->format) == TRI_OK ? 0 : EINVAL;
+    case KEY_STUDY:
+        o->study = arg;
         return 0;
     default:
         return tri_app_parse_other(key, arg, state);
@@ -49,6 +60,86 @@ static const struct argp argp = {
         NULL,
         NULL};
 
+/* ---- --emit -------------------------------------------------------------- */
+
+static void print_emitted_json(const tri_emit_job *job, tri_emit_format format,
+                               const tri_emitted *e)
+{
+    json_t *o = json_object();
+
+    json_object_set_new(o, "format", json_string(tri_emit_format_name(format)));
+    json_object_set_new(o, "trial", json_integer(job->trial));
+    json_object_set_new(o, "configuration",
+                        tri_app_json_config(job->study->space, job->config));
+    json_object_set_new(o, "ranks", json_integer(job->ranks));
+    json_object_set_new(o, "nodes", json_integer(job->nodes));
+    json_object_set_new(o, "ranks_per_node", json_integer(job->per_node));
+    json_object_set_new(o, "text", tri_app_json_text(e->text));
+    if (e->arguments) {
+        json_object_set(o, "arguments", e->arguments);
+    }
+    if (e->settings) {
+        json_object_set(o, "settings", e->settings);
+    }
+    json_object_set(o, "notes", e->notes);
+    tri_app_json_print(o);
+}
+
+static void print_emitted(const tri_emitted *e)
+{
+    for (size_t i = 0; i < json_array_size(e->notes); i++) {
+        TRI_LOG_JOB(TRI_LOG_INFO, "%s",
+                    json_string_value(json_array_get(e->notes, i)));
+    }
+    fputs(e->text, stdout);
+}
+
+static tri_status emit_from(const best_options *o, const tri_ctl *ctl,
+                            const tri_study *names)
+{
+    tri_emit_job job;
+    tri_emitted e;
+
+    TRI_TRY(tri_emit_job_of(ctl, names, &job));
+    TRI_TRY(tri_emit(&job, o->format, &e));
+    if (o->common.json) {
+        print_emitted_json(&job, o->format, &e);
+    } else {
+        print_emitted(&e);
+    }
+    tri_emitted_fini(&e);
+    return TRI_OK;
+}
+
+static tri_status emit(const best_options *o, const tri_ctl *ctl)
+{
+    tri_study *study = NULL;
+    tri_status st;
+
+    if (o->study) {
+        TRI_TRY(tri_app_study_with(o->study, NULL, o->common.file, &study));
+    }
+    st = emit_from(o, ctl, study ? study : tri_ctl_study(ctl));
+    tri_study_destroy(study);
+    return st;
+}
+
+static tri_status answer(const best_options *o, const tri_ctl *ctl)
+{
+    if (o->emits) {
+        return emit(o, ctl);
+    }
+    if (o->study) {
+        return TRI_FAIL(TRI_EINVAL, "--study goes with --emit");
+    }
+    if (o->common.json) {
+        tri_app_json_print(tri_app_answer_json(ctl, (int)o->top));
+    } else {
+        tri_app_answer_print(ctl, (int)o->top, stdout);
+    }
+    return TRI_OK;
+}
+
 int tri_app_best(int argc, char **argv)
 {
     best_options o = {.top = DEFAULT_TOP};
@@ -58,18 +149,10 @@ int tri_app_best(int argc, char **argv)
     if (status >= 0) {
         return status;
     }
-    if (o.emit) {
-        TRI_FAIL(TRI_EUNBUILT, "best --emit is not built yet");
-        return tri_app_fail();
-    }
     if (tri_app_fold(o.common.file, &ctl) != TRI_OK) {
         return tri_app_fail();
     }
-    if (o.common.json) {
-        tri_app_json_print(tri_app_answer_json(ctl, (int)o.top));
-    } else {
-        tri_app_answer_print(ctl, (int)o.top, stdout);
-    }
+    status = answer(&o, ctl) == TRI_OK ? TRI_EXIT_DONE : tri_app_fail();
     tri_ctl_destroy(ctl);
-    return TRI_EXIT_DONE;
+    return status;
 }

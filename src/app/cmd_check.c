@@ -24,12 +24,14 @@ typedef struct check_options {
     int64_t ranks; /* 0: not asked */
     const char *why;
     int64_t list; /* 0: not asked */
+    const char *table;
 } check_options;
 
 enum {
     KEY_RANKS = 0x2001,
     KEY_WHY,
-    KEY_LIST
+    KEY_LIST,
+    KEY_TABLE
 };
 
 static const struct argp_option options[] = {
@@ -39,6 +41,7 @@ static const struct argp_option options[] = {
          0},
         {"list", KEY_LIST, "K", OPTION_ARG_OPTIONAL,
          "The first K valid configurations (10)", 0},
+        TRI_APP_TABLE_OPTION(KEY_TABLE),
         {0}};
 
 static int is_number(const char *text)
@@ -64,6 +67,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case KEY_LIST:
         o->list = DEFAULT_LIST;
         return arg ? tri_app_int("list", arg, 1, INT32_MAX, &o->list) : 0;
+    case KEY_TABLE:
+        o->table = arg;
+        return 0;
     case ARGP_KEY_ARG:
         if (o->list && is_number(arg)) { /* "--list 5" */
             return tri_app_int("list", arg, 1, INT32_MAX, &o->list);
@@ -340,7 +346,7 @@ int tri_app_check(int argc, char **argv)
     if (status >= 0) {
         return status;
     }
-    if (tri_app_study(o.common.file, &study) != TRI_OK) {
+    if (tri_app_study_with(o.common.file, o.table, NULL, &study) != TRI_OK) {
         return answer_bad_file(&o);
     }
     if (o.why) {

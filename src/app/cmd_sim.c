@@ -15,7 +15,7 @@ typedef struct sim_options {
     double straggle, drop;
     uint64_t seed;
     int has_seed;
-    const char *curves;
+    const char *curves, *table;
 } sim_options;
 
 enum {
@@ -23,7 +23,8 @@ enum {
     KEY_STRAGGLE,
     KEY_DROP,
     KEY_SEED,
-    KEY_CURVES
+    KEY_CURVES,
+    KEY_TABLE
 };
 
 static const struct argp_option options[] = {
@@ -35,6 +36,7 @@ static const struct argp_option options[] = {
         {"seed", KEY_SEED, "N", 0, "Seed of the search and of the cluster", 0},
         {"curves", KEY_CURVES, "FILE", 0,
          "Results recorded in a CSV or a study file (.h5), for any study", 0},
+        TRI_APP_TABLE_OPTION(KEY_TABLE),
         {0}};
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -53,6 +55,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         return tri_app_u64("seed", arg, &o->seed);
     case KEY_CURVES:
         o->curves = arg;
+        return 0;
+    case KEY_TABLE:
+        o->table = arg;
         return 0;
     default:
         return tri_app_parse_other(key, arg, state);
@@ -247,7 +252,7 @@ static tri_status prepare(const sim_options *o, tri_study **out)
     if (o->workers == 0) {
         return TRI_FAIL(TRI_EINVAL, "--workers N is missing");
     }
-    TRI_TRY(tri_app_study(o->common.file, &study));
+    TRI_TRY(tri_app_study_with(o->common.file, o->table, NULL, &study));
     st = can_simulate(o, study);
     if (st != TRI_OK) {
         tri_study_destroy(study);

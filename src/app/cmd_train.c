@@ -20,11 +20,13 @@ typedef struct train_options {
     tri_app_common common;
     const char *set;
     int64_t steps; /* 0: not given */
+    const char *table;
 } train_options;
 
 enum {
     KEY_SET = 0x2001,
-    KEY_STEPS
+    KEY_STEPS,
+    KEY_TABLE
 };
 
 static const struct argp_option options[] = {
@@ -34,6 +36,7 @@ static const struct argp_option options[] = {
          0},
         {"steps", KEY_STEPS, "N", 0,
          "How many steps (resource.min where that counts steps, else 10)", 0},
+        TRI_APP_TABLE_OPTION(KEY_TABLE),
         {0}};
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -46,6 +49,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         return 0;
     case KEY_STEPS:
         return tri_app_int("steps", arg, 1, INT64_C(1) << 40, &o->steps);
+    case KEY_TABLE:
+        o->table = arg;
+        return 0;
     default:
         return tri_app_parse_other(key, arg, state);
     }
@@ -111,7 +117,8 @@ static tri_status prepare(training *t)
 {
     const char *text = t->options->set ? t->options->set : "";
 
-    TRI_TRY(tri_app_study(t->options->common.file, &t->study));
+    TRI_TRY(tri_app_study_with(t->options->common.file, t->options->table, NULL,
+                               &t->study));
     TRI_TRY(tri_app_study_ready(t->study));
     t->ops = tri_trial_kind(t->study->model.kind);
     if (!t->ops) {

@@ -29,13 +29,15 @@ typedef struct tune_options {
     double max_time_s;
     uint64_t seed;
     int has_seed;
+    const char *table;
 } tune_options;
 
 enum {
     KEY_RESUME = 0x2001,
     KEY_WARM,
     KEY_MAX_TIME,
-    KEY_SEED
+    KEY_SEED,
+    KEY_TABLE
 };
 
 static const struct argp_option options[] = {
@@ -49,6 +51,7 @@ static const struct argp_option options[] = {
         {"max-time", KEY_MAX_TIME, "T", 0,
          "End after T ('90 s', '2h'), finals included", 0},
         {"seed", KEY_SEED, "N", 0, "Instead of the study's seed", 0},
+        TRI_APP_TABLE_OPTION(KEY_TABLE),
         {0}};
 
 static error_t add_warm(tune_options *o, const char *path)
@@ -79,6 +82,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case KEY_SEED:
         o->has_seed = 1;
         return tri_app_u64("seed", arg, &o->seed);
+    case KEY_TABLE:
+        o->table = arg;
+        return 0;
     default:
         return tri_app_parse_other(key, arg, state);
     }
@@ -198,6 +204,20 @@ static tri_status check_built(const tri_study *study)
     return tri_app_study_built(study);
 }
 
+static tri_status choose_output(leading *l)
+{
+    const tune_options *o = l->options;
+    char name[1024];
+
+    if (o->output) {
+        snprintf(l->output, sizeof l->output, "%s", o->output);
+        return TRI_OK;
+    }
+    TRI_TRY(tri_app_study_name(o->common.file, name, sizeof name));
+    snprintf(l->output, sizeof l->output, "%s.h5", name);
+    return TRI_OK;
+}
+
 /* That nothing is overwritten: the second thing that everybody does. */
 static tri_status check_output(const leading *l)
 {
@@ -227,15 +247,12 @@ static tri_status prepare(leading *l, int size)
     const tune_options *o = l->options;
 
     TRI_TRY(enough_ranks(NULL, size));
-    TRI_TRY(tri_app_study(o->common.file, &l->study));
+    TRI_TRY(choose_output(l));
+    TRI_TRY(tri_app_study_with(o->common.file, o->table,
+                               o->resume ? l->output : NULL, &l->study));
     TRI_TRY(tri_app_study_not_empty(l->study));
     TRI_TRY(check_built(l->study));
     TRI_TRY(enough_ranks(l->study, size));
-    if (o->output) {
-        snprintf(l->output, sizeof l->output, "%s", o->output);
-    } else {
-        snprintf(l->output, sizeof l->output, "%s.h5", l->study->name);
-    }
     TRI_TRY(check_output(l));
     TRI_TRY(check_warm(o));
     return choose_seed(l);

@@ -73,23 +73,6 @@ tri_status tri_app_read(void *ctx, const char *path, char **data, size_t *bytes)
     return st;
 }
 
-tri_status tri_app_study(const char *path, tri_study **out)
-{
-    char *text = NULL;
-    size_t bytes = 0;
-    tri_status st;
-
-    st = tri_app_read(NULL, path, &text, &bytes);
-    if (st == TRI_OK) {
-        st = tri_study_parse(text, bytes, path, tri_app_read, NULL, out);
-    }
-    if (st != TRI_OK) {
-        tri_error_place(path, 0, 0);
-    }
-    free(text);
-    return st;
-}
-
 tri_status tri_app_study_not_empty(const tri_study *study)
 {
     tri_status st = tri_space_not_empty(study->space);

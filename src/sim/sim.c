@@ -17,7 +17,7 @@
 #define RANKS_A_HOST 8
 /* Clock events in a row at one time that mean a controller going in circles. */
 #define CLOCKS_MAX 1000
-#define MAX_FILES  8
+#define MAX_FILES  TRI_STUDY_MAX_FILES
 
 void tri_sim_defaults(tri_sim_settings *settings)
 {

@@ -174,7 +174,7 @@ static tri_status read_head(tri_reader *r)
             "constraints", "ranks",     "objective", "baseline", "start",
             "resource",    "scheduler", "search",    "budget",   "finals",
             "measure",     "memory",    "exclusive", "timeouts", "checkpoints",
-            "failures",    "optimizer"};
+            "failures",    "optimizer", "emit"};
     static const char *const needed[] = {"study", "model", "space",
                                          "objective"};
     int64_t seed = 0;
@@ -209,6 +209,7 @@ static tri_status read_all(tri_reader *r)
             tri_study_check_patterns,
             tri_study_read_conditions,
             read_configs,
+            tri_study_read_emit,
             tri_study_read_run,
             tri_study_finish_table};
     size_t i;
@@ -262,6 +263,29 @@ tri_status tri_study_parse(const char *text, size_t bytes, const char *path,
     }
     *out = r.study;
     return TRI_OK;
+}
+
+tri_status tri_study_name(const char *text, size_t bytes, const char *path,
+                          char *buf, size_t buf_bytes)
+{
+    tri_pile pile = {NULL, 0};
+    const tri_yaml *root;
+    const char *name = NULL;
+    tri_status st = tri_yaml_read(text, bytes, &pile, &root);
+
+    if (st == TRI_OK) {
+        st = tri_reader_text(tri_yaml_get(root, "study"), "study", &name);
+    }
+    if (st == TRI_OK && !name) {
+        st = TRI_FAIL(TRI_ENOTFOUND, "the key \"study\" is missing");
+    }
+    if (st == TRI_OK) {
+        snprintf(buf, buf_bytes, "%s", name);
+    } else {
+        tri_error_place(path, 0, 0);
+    }
+    tri_pile_fini(&pile);
+    return st;
 }
 
 void tri_study_destroy(tri_study *s)

@@ -16,6 +16,7 @@ const char *tri_model_name(tri_model_kind kind)
 
 #define KEYS(m, keys) tri_reader_keys(m, "model", keys, TRI_COUNT_OF(keys))
 #define SIZE          1000000
+#define NUMBER_BYTES  48
 
 static tri_status read_gpt(tri_reader *r, const tri_yaml *m)
 {
@@ -83,6 +84,55 @@ static tri_status read_dlrm(tri_reader *r, const tri_yaml *m)
                            "study cannot be run");
 }
 
+/* An option as the plugin gets it: a plain number in plain digits, whatever its
+ * unit ("2 GiB"); all else as it stands. */
+static tri_status read_option(tri_reader *r, const tri_yaml *at, tri_pair *out)
+{
+    tri_value v;
+    char *text;
+
+    if (at->kind != TRI_YAML_SCALAR) {
+        return tri_reader_wrong(at, "model.options",
+                                "a plain value (a number, a word, true, "
+                                "false) for each name");
+    }
+    *out = (tri_pair){at->key, at->text};
+    v = tri_reader_value(at);
+    if (v.type != TRI_INT && v.type != TRI_REAL) {
+        return TRI_OK;
+    }
+    text = tri_pile_alloc(r->pile, NUMBER_BYTES);
+    if (!text) {
+        return TRI_FAIL(TRI_ENOMEM, "no memory for the study");
+    }
+    tri_value_print(v, text, NUMBER_BYTES);
+    out->value = text;
+    return TRI_OK;
+}
+
+static tri_status read_options(tri_reader *r, const tri_yaml *at,
+                               tri_plugin_spec *p)
+{
+    tri_pair *list;
+
+    if (!at) {
+        return TRI_OK;
+    }
+    if (at->kind != TRI_YAML_MAP) {
+        return tri_reader_wrong(at, "model.options",
+                                "a map of names and values");
+    }
+    list = tri_pile_alloc(r->pile, ((size_t)at->n + 1) * sizeof *list);
+    if (!list) {
+        return TRI_FAIL(TRI_ENOMEM, "no memory for the study");
+    }
+    for (const tri_yaml *e = at->first; e; e = e->next) {
+        TRI_TRY(read_option(r, e, &list[p->n_options++]));
+    }
+    p->options = list;
+    return TRI_OK;
+}
+
 static tri_status read_plugin(tri_reader *r, const tri_yaml *m)
 {
     static const char *const keys[] = {"kind", "library", "options"};
@@ -90,16 +140,14 @@ static tri_status read_plugin(tri_reader *r, const tri_yaml *m)
 
     TRI_TRY(KEYS(m, keys));
     if (!tri_yaml_get(m, "library")) {
-        return tri_reader_wrong(m, "model.library", "the plugin's library");
+        return tri_reader_wrong(m, "model.library",
+                                "the path of the plugin's shared object");
     }
     TRI_TRY(tri_reader_text(tri_yaml_get(m, "library"), "model.library",
                             &p.library));
-    TRI_TRY(tri_reader_pairs(r, tri_yaml_get(m, "options"), "model.options",
-                             &p.options, &p.n_options));
+    TRI_TRY(read_options(r, tri_yaml_get(m, "options"), &p));
     r->study->model.u.plugin = p;
-    return tri_reader_note(r, 1,
-                           "model kind plugin is read, but not built yet; the "
-                           "study cannot be run");
+    return TRI_OK;
 }
 
 static tri_status read_synthetic(tri_reader *r, const tri_yaml *m)
@@ -125,38 +173,16 @@ static tri_status read_synthetic(tri_reader *r, const tri_yaml *m)
     return TRI_OK;
 }
 
-static tri_status read_table(tri_reader *r, const tri_yaml *m)
-{
-    static const char *const keys[] = {"kind",      "file",   "parameters",
-                                       "objective", "failed", "curve"};
-    tri_table_spec t = {.second_s = 0.01};
-    const tri_yaml *p = tri_yaml_get(m, "parameters");
-
-    TRI_TRY(KEYS(m, keys));
-    if (!tri_yaml_get(m, "file") || !p || !tri_yaml_get(m, "objective")) {
-        return tri_reader_wrong(m, "model",
-                                "file, parameters and objective of the table");
-    }
-    TRI_TRY(tri_reader_text(tri_yaml_get(m, "file"), "model.file", &t.file));
-    TRI_TRY(tri_reader_texts(r, p, "model.parameters", &t.parameters,
-                             &t.n_parameters));
-    if (t.n_parameters == 0) {
-        return tri_reader_wrong(p, "model.parameters", "at least one column");
-    }
-    TRI_TRY(tri_reader_text(tri_yaml_get(m, "objective"), "model.objective",
-                            &t.objective));
-    TRI_TRY(tri_reader_text(tri_yaml_get(m, "failed"), "model.failed",
-                            &t.failed));
-    TRI_TRY(tri_reader_text(tri_yaml_get(m, "curve"), "model.curve", &t.curve));
-    r->study->model.u.table = t;
-    return TRI_OK;
-}
-
 tri_status tri_study_read_model(tri_reader *r)
 {
     static tri_status (*const readers[])(tri_reader *, const tri_yaml *) = {
-            read_gpt,    read_dlrm,      read_mlp,  tri_study_read_process,
-            read_plugin, read_synthetic, read_table};
+            read_gpt,
+            read_dlrm,
+            read_mlp,
+            tri_study_read_process,
+            read_plugin,
+            read_synthetic,
+            tri_study_read_table_keys};
     const tri_yaml *m = tri_yaml_get(r->root, "model");
     const tri_yaml *kind = tri_yaml_get(m, "kind");
     int k = 0;

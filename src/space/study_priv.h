@@ -27,10 +27,12 @@ struct tri_study_private {
     double *row_objective;      /* in the order of `rows`, x n_points */
     unsigned char *row_failed;
     int n_points;
-    tri_value *cells;      /* scratch while a table is read */
-    const char *file_path; /* the table as it was read, NULL if none */
-    const char *file_text;
-    size_t file_bytes;
+    tri_value *cells; /* scratch while a table is read */
+    struct {          /* tables as they were read */
+        const char *path, *text;
+        size_t bytes;
+    } files[TRI_STUDY_MAX_FILES];
+    int n_files;
 };
 
 /* An engine parameter: what the built-in models run on. */
@@ -78,6 +80,10 @@ tri_status tri_study_read_process_keys(tri_reader *r, const tri_yaml *m,
 tri_status tri_study_check_templates(tri_reader *r);
 /* With an objective: whether something uses each of a process's patterns. */
 tri_status tri_study_check_patterns(tri_reader *r);
+/* The keys of model kind table. */
+tri_status tri_study_read_table_keys(tri_reader *r, const tri_yaml *m);
+/* The key `emit`, once there is a space. */
+tri_status tri_study_read_emit(tri_reader *r);
 /* Whether a parameter of a process study cannot have this name: templates and
  * TRIREME_NAME mean something else by it. */
 int tri_study_is_fact(const char *name);

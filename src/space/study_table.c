@@ -1,6 +1,6 @@
 /*
- * Tables of recorded results: a CSV text to distinct rows, each with the
- * median of its finite objectives.  The file itself is the caller's matter.
+ * Tables of recorded results: CSV texts to distinct rows, each with the median
+ * of its finite objectives.  The files themselves are the caller's matter.
  */
 #include "src/space/study_priv.h"
 
@@ -11,12 +11,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct column_map {
-    int *parameters;
+/* One file of the table, and which of its columns are what. */
+typedef struct part {
+    tri_csv csv;
+    const tri_table_file *file;
+    const tri_yaml *at; /* where the study names it */
+    int *parameters;    /* -1: `by`, the file's own value */
     int objective, failed;
     int *points; /* columns of the curve, in order */
     int n_points;
-} column_map;
+} part;
+
+typedef struct table {
+    part parts[TRI_STUDY_MAX_FILES];
+    int n_parts;
+    int64_t n_rows; /* of all of them */
+} table;
 
 static tri_status no_memory(void)
 {
@@ -25,76 +35,124 @@ static tri_status no_memory(void)
 
 /* ---- columns ---- */
 
-static tri_status find_column(const tri_csv *t, const tri_yaml *at,
-                              const char *name, int *out)
+/* Say which of several files an error is about, at its place in the study. */
+static tri_status blame(const part *p, const tri_yaml *at, int n_parts,
+                        tri_status st)
 {
-    int i = tri_csv_find(t, name);
+    tri_error e = *tri_error_last();
+
+    if (n_parts > 1) {
+        tri_error_set(e.code, e.src_file, e.src_line, "%.200s: %.250s",
+                      p->file->path, e.sentence);
+    }
+    return tri_reader_place(at, st);
+}
+
+static tri_status find_column(const tri_reader *r, const part *p,
+                              const tri_yaml *at, const char *name, int *out)
+{
+    int i = tri_csv_find(&p->csv, name);
 
     if (i < 0) {
-        return tri_reader_place(at, tri_csv_no_column(t, name));
+        return blame(p, at, r->study->model.u.table.n_files,
+                     tri_csv_no_column(&p->csv, name));
     }
     *out = i;
     return TRI_OK;
 }
 
-static tri_status find_points(const tri_csv *t, const tri_yaml *at,
-                              const char *prefix, column_map *m)
+static tri_status find_points(const tri_reader *r, part *p, const tri_yaml *at)
 {
+    const tri_table_spec *spec = &r->study->model.u.table;
     char first[200];
 
-    m->n_points = tri_csv_series(t, prefix, m->points);
-    if (m->n_points == 0) {
-        snprintf(first, sizeof first, "%.150s0", prefix);
-        return tri_reader_place(at, tri_csv_no_column(t, first));
+    if (!spec->curve) {
+        p->points[0] = p->objective;
+        p->n_points = 1;
+        return TRI_OK;
+    }
+    p->n_points = tri_csv_series(&p->csv, spec->curve, p->points);
+    if (p->n_points == 0) {
+        snprintf(first, sizeof first, "%.150s0", spec->curve);
+        return blame(p, at, spec->n_files, tri_csv_no_column(&p->csv, first));
     }
     return TRI_OK;
 }
 
-static tri_status map_columns(tri_reader *r, const tri_csv *t, column_map *m)
+/* Column `by` is not in the file: it is the file. */
+static tri_status find_parameter(const tri_reader *r, part *p, int i,
+                                 const tri_yaml *at)
+{
+    const tri_table_spec *spec = &r->study->model.u.table;
+    const char *name = spec->parameters[i];
+
+    p->parameters[i] = -1;
+    if (!spec->by || strcmp(name, spec->by) != 0) {
+        return find_column(r, p, at, name, &p->parameters[i]);
+    }
+    if (tri_csv_find(&p->csv, name) >= 0) {
+        return tri_reader_place(
+                p->at, TRI_FAIL(TRI_EEXIST,
+                                "model.file: %.200s has a column \"%.60s\" of "
+                                "its own",
+                                p->file->path, name));
+    }
+    return TRI_OK;
+}
+
+static tri_status map_columns(const tri_reader *r, part *p)
 {
     const tri_table_spec *spec = &r->study->model.u.table;
     const tri_yaml *model = tri_yaml_get(r->root, "model");
-    const tri_yaml *p = tri_yaml_get(model, "parameters"), *item = p->first;
+    const tri_yaml *list = tri_yaml_get(model, "parameters");
+    const tri_yaml *item = list->first;
     int i;
 
     for (i = 0; i < spec->n_parameters; i++) {
-        TRI_TRY(find_column(t, item ? item : p, spec->parameters[i],
-                            &m->parameters[i]));
+        TRI_TRY(find_parameter(r, p, i, item ? item : list));
         item = item ? item->next : NULL;
     }
-    TRI_TRY(find_column(t, tri_yaml_get(model, "objective"), spec->objective,
-                        &m->objective));
-    m->failed = -1;
+    TRI_TRY(find_column(r, p, tri_yaml_get(model, "objective"), spec->objective,
+                        &p->objective));
+    p->failed = -1;
     if (spec->failed) {
-        TRI_TRY(find_column(t, tri_yaml_get(model, "failed"), spec->failed,
-                            &m->failed));
+        TRI_TRY(find_column(r, p, tri_yaml_get(model, "failed"), spec->failed,
+                            &p->failed));
     }
-    if (spec->curve) {
-        return find_points(t, tri_yaml_get(model, "curve"), spec->curve, m);
-    }
-    m->points[0] = m->objective;
-    m->n_points = 1;
-    return TRI_OK;
+    return find_points(r, p, tri_yaml_get(model, "curve"));
 }
 
 /* ---- rows ---- */
 
-/* The cell as a value that lives as long as the study. */
-static tri_value cell_value(tri_reader *r, const char *text)
+/* A cell as a value that lives as long as the study. */
+static tri_status keep_value(tri_reader *r, tri_value v, tri_value *out)
 {
-    tri_value v = tri_reader_cell(text);
-
     if (v.type == TRI_WORD) {
-        v.u.word = tri_pile_text(r->pile, text, strlen(text));
+        v.u.word = tri_pile_text(r->pile, v.u.word, strlen(v.u.word));
+        if (!v.u.word) {
+            return no_memory();
+        }
     }
-    return v;
+    *out = v;
+    return TRI_OK;
 }
 
-/* A row's place among its like: by parameters, then as in the file. */
+/* What a file's rows have in the column `by`: "1B" is no number of bytes. */
+static tri_value file_value(const part *p)
+{
+    const char *text = p->file->value;
+    tri_value word = {TRI_WORD, {.word = text}};
+
+    return isnan(tri_csv_number(text)) ? word : tri_reader_cell(text);
+}
+
+/* A row's place among its like: by parameters, then as in the files. */
 typedef struct row_ref {
     const tri_value *values;
     int n;
-    int64_t row;
+    int64_t order;
+    const part *part;
+    char **cells;
 } row_ref;
 
 static int compare_values(const tri_value *a, const tri_value *b)
@@ -125,7 +183,7 @@ static int by_params(const void *a, const void *b)
     const row_ref *x = a, *y = b;
     int order = compare_params(x, y);
 
-    return order ? order : (x->row > y->row) - (x->row < y->row);
+    return order ? order : (x->order > y->order) - (x->order < y->order);
 }
 
 static int by_number(const void *a, const void *b)
@@ -152,11 +210,18 @@ static double median(double *x, int64_t n)
     return k % 2 ? x[k / 2] : (x[k / 2 - 1] + x[k / 2]) / 2;
 }
 
+static int has_failed(const row_ref *ref)
+{
+    return ref->part->failed >= 0 &&
+           tri_csv_truth(ref->cells[ref->part->failed]);
+}
+
 /* Merge the rows refs[0..n) of one configuration into row `to`. */
-static tri_status merge(tri_reader *r, const tri_csv *t, const column_map *m,
-                        const row_ref *refs, int64_t n, int64_t to)
+static tri_status merge(tri_reader *r, const row_ref *refs, int64_t n,
+                        int64_t to)
 {
     struct tri_study_private *p = r->study->priv;
+    int says_failed = r->study->model.u.table.failed != NULL;
     double *x = malloc((size_t)n * sizeof *x);
     int all_failed = 1, k;
     int64_t i;
@@ -164,20 +229,20 @@ static tri_status merge(tri_reader *r, const tri_csv *t, const column_map *m,
     if (!x) {
         return no_memory();
     }
-    for (i = 0; i < n; i++) {
-        char **row = tri_csv_row(t, refs[i].row);
-        all_failed &= m->failed < 0 || tri_csv_truth(row[m->failed]);
+    for (i = 0; says_failed && i < n; i++) {
+        all_failed &= has_failed(&refs[i]);
     }
-    for (k = 0; k < m->n_points; k++) {
+    for (k = 0; k < p->n_points; k++) {
         for (i = 0; i < n; i++) {
-            char **row = tri_csv_row(t, refs[i].row);
-            int failed = m->failed >= 0 && tri_csv_truth(row[m->failed]);
-            x[i] = failed ? NAN : tri_csv_number(row[m->points[k]]);
+            x[i] = has_failed(&refs[i])
+                           ? NAN
+                           : tri_csv_number(
+                                     refs[i].cells[refs[i].part->points[k]]);
         }
-        p->row_objective[to * m->n_points + k] = median(x, n);
+        p->row_objective[to * p->n_points + k] = median(x, n);
         /* no such column: failed is what has no value anywhere */
         all_failed &=
-                m->failed >= 0 || isnan(p->row_objective[to * m->n_points + k]);
+                says_failed || isnan(p->row_objective[to * p->n_points + k]);
     }
     p->row_failed[to] = (unsigned char)all_failed;
     memcpy(p->rows + to * refs[0].n, refs[0].values,
@@ -186,18 +251,17 @@ static tri_status merge(tri_reader *r, const tri_csv *t, const column_map *m,
     return TRI_OK;
 }
 
-static tri_status alloc_rows(tri_reader *r, const tri_csv *t,
-                             const column_map *m)
+static tri_status alloc_rows(tri_reader *r, const table *t)
 {
     struct tri_study_private *p = r->study->priv;
     size_t n = (size_t)t->n_rows + 1;
     size_t n_params = (size_t)r->study->model.u.table.n_parameters;
 
-    p->n_points = m->n_points;
+    p->n_points = t->parts[0].n_points;
     p->columns = r->study->model.u.table.parameters;
     p->rows = tri_pile_alloc(r->pile, n * n_params * sizeof *p->rows);
     p->row_objective =
-            tri_pile_alloc(r->pile, n * (size_t)m->n_points * sizeof(double));
+            tri_pile_alloc(r->pile, n * (size_t)p->n_points * sizeof(double));
     p->row_failed = tri_pile_alloc(r->pile, n);
     p->cells = tri_pile_alloc(r->pile, n * n_params * sizeof *p->cells);
     return p->rows && p->row_objective && p->row_failed && p->cells
@@ -205,10 +269,45 @@ static tri_status alloc_rows(tri_reader *r, const tri_csv *t,
                    : no_memory();
 }
 
-static tri_status collect(tri_reader *r, const tri_csv *t, const column_map *m)
+/* The values of one row of a file, at p->cells. */
+static tri_status refer(tri_reader *r, const part *p, int64_t row, row_ref *ref)
+{
+    int n = r->study->model.u.table.n_parameters, k;
+    tri_value *v = r->study->priv->cells + ref->order * n;
+
+    ref->values = v;
+    ref->n = n;
+    ref->part = p;
+    ref->cells = tri_csv_row(&p->csv, row);
+    for (k = 0; k < n; k++) {
+        int column = p->parameters[k];
+
+        TRI_TRY(keep_value(r,
+                           column < 0 ? file_value(p)
+                                      : tri_reader_cell(ref->cells[column]),
+                           &v[k]));
+    }
+    return TRI_OK;
+}
+
+static tri_status refer_all(tri_reader *r, const table *t, row_ref *refs)
+{
+    int64_t order = 0, row;
+    int i;
+
+    TRI_TRY(alloc_rows(r, t));
+    for (i = 0; i < t->n_parts; i++) {
+        for (row = 0; row < t->parts[i].csv.n_rows; row++, order++) {
+            refs[order].order = order;
+            TRI_TRY(refer(r, &t->parts[i], row, &refs[order]));
+        }
+    }
+    return TRI_OK;
+}
+
+static tri_status collect(tri_reader *r, const table *t)
 {
     struct tri_study_private *p = r->study->priv;
-    int n_params = r->study->model.u.table.n_parameters, k;
     row_ref *refs = malloc((size_t)(t->n_rows + 1) * sizeof *refs);
     int64_t i, end;
     tri_status st;
@@ -216,27 +315,14 @@ static tri_status collect(tri_reader *r, const tri_csv *t, const column_map *m)
     if (!refs) {
         return no_memory();
     }
-    TRI_TRY_GOTO(st, alloc_rows(r, t, m), done);
-    for (i = 0; i < t->n_rows; i++) {
-        tri_value *v = p->cells + i * n_params;
-        for (k = 0; k < n_params; k++) {
-            v[k] = cell_value(r, tri_csv_row(t, i)[m->parameters[k]]);
-            if (v[k].type == TRI_WORD && !v[k].u.word) {
-                st = no_memory();
-                goto done;
-            }
-        }
-        refs[i].values = v;
-        refs[i].n = n_params;
-        refs[i].row = i;
-    }
+    TRI_TRY_GOTO(st, refer_all(r, t, refs), done);
     qsort(refs, (size_t)t->n_rows, sizeof *refs, by_params);
     for (i = 0; i < t->n_rows; i = end) {
         for (end = i;
              end < t->n_rows && compare_params(&refs[i], &refs[end]) == 0;
              end++) {
         }
-        TRI_TRY_GOTO(st, merge(r, t, m, &refs[i], end - i, p->n_rows), done);
+        TRI_TRY_GOTO(st, merge(r, &refs[i], end - i, p->n_rows), done);
         p->n_rows++;
     }
 done:
@@ -244,21 +330,27 @@ done:
     return st;
 }
 
-/* ---- the whole ---- */
+/* ---- files ---- */
 
 /* Cutting changes the text: what an open event attaches is kept apart. */
 static tri_status keep_file(struct tri_study_private *p, const char *path,
                             const char *text, size_t bytes)
 {
-    p->file_path = tri_pile_text(&p->pile, path, strlen(path));
-    p->file_text = tri_pile_text(&p->pile, text, bytes);
-    p->file_bytes = bytes;
-    return p->file_path && p->file_text ? TRI_OK : no_memory();
+    int n = p->n_files;
+
+    p->files[n].path = tri_pile_text(&p->pile, path, strlen(path));
+    p->files[n].text = tri_pile_text(&p->pile, text, bytes);
+    p->files[n].bytes = bytes;
+    if (!p->files[n].path || !p->files[n].text) {
+        return no_memory();
+    }
+    p->n_files++;
+    return TRI_OK;
 }
 
 int tri_study_n_files(const tri_study *study)
 {
-    return study->priv->file_text != NULL;
+    return study->priv->n_files;
 }
 
 const char *tri_study_file(const tri_study *study, int i, const char **path,
@@ -266,35 +358,34 @@ const char *tri_study_file(const tri_study *study, int i, const char **path,
 {
     const struct tri_study_private *p = study->priv;
 
-    if (i != 0 || !p->file_text) {
+    if (i < 0 || i >= p->n_files) {
         return NULL;
     }
-    *path = p->file_path;
-    *bytes = p->file_bytes;
-    return p->file_text;
+    *path = p->files[i].path;
+    *bytes = p->files[i].bytes;
+    return p->files[i].text;
 }
 
-static tri_status load_csv(tri_reader *r, tri_csv *t)
+static tri_status load_csv(tri_reader *r, part *p)
 {
-    const tri_yaml *at = tri_yaml_get(tri_yaml_get(r->root, "model"), "file");
     char path[4096];
     size_t bytes;
     tri_status st;
 
     if (!r->read) {
-        return tri_reader_place(at, TRI_FAIL(TRI_EIO,
-                                             "the table \"%.200s\" "
-                                             "cannot be read here",
-                                             at->text));
+        return tri_reader_place(p->at, TRI_FAIL(TRI_EIO,
+                                                "the table \"%.200s\" "
+                                                "cannot be read here",
+                                                p->file->path));
     }
-    tri_study_resolve(r->study, at->text, path, sizeof path);
-    st = r->read(r->ctx, path, &t->text, &bytes);
+    tri_study_resolve(r->study, p->file->path, path, sizeof path);
+    st = r->read(r->ctx, path, &p->csv.text, &bytes);
     if (st != TRI_OK) {
-        return tri_reader_place(at, st);
+        return tri_reader_place(p->at, st);
     }
-    st = keep_file(r->study->priv, path, t->text, bytes);
+    st = keep_file(r->study->priv, path, p->csv.text, bytes);
     if (st == TRI_OK) {
-        st = tri_csv_cut(t);
+        st = tri_csv_cut(&p->csv);
     }
     if (st != TRI_OK) {
         tri_error_place(path, 1, 1);
@@ -302,29 +393,63 @@ static tri_status load_csv(tri_reader *r, tri_csv *t)
     return st;
 }
 
+static tri_status read_part(tri_reader *r, table *t, part *p)
+{
+    size_t n_params = (size_t)r->study->model.u.table.n_parameters;
+
+    p->parameters =
+            tri_pile_alloc(r->pile, (n_params + 1) * sizeof *p->parameters);
+    TRI_TRY(load_csv(r, p));
+    p->points = tri_pile_alloc(r->pile, ((size_t)p->csv.n_columns + 1) *
+                                                sizeof *p->points);
+    if (!p->parameters || !p->points) {
+        return no_memory();
+    }
+    TRI_TRY(map_columns(r, p));
+    if (p->n_points != t->parts[0].n_points) {
+        return tri_reader_place(
+                p->at, TRI_FAIL(TRI_ERANGE,
+                                "model.file: curves of %.200s have %d points, "
+                                "those of %.200s have %d",
+                                p->file->path, p->n_points,
+                                t->parts[0].file->path, t->parts[0].n_points));
+    }
+    t->n_rows += p->csv.n_rows;
+    return TRI_OK;
+}
+
+/* Where the study names each of its files. */
+static const tri_yaml *first_file(const tri_reader *r)
+{
+    const tri_yaml *at = tri_yaml_get(tri_yaml_get(r->root, "model"), "file");
+
+    at = at->kind == TRI_YAML_MAP ? at->first : at;
+    return at->kind == TRI_YAML_SCALAR ? at : at->first;
+}
+
 tri_status tri_study_read_table(tri_reader *r)
 {
-    tri_csv t = {0};
-    column_map m = {NULL, -1, -1, NULL, 0};
-    tri_status st;
+    const tri_table_spec *spec = &r->study->model.u.table;
+    const tri_yaml *at;
+    table t = {.n_parts = 0};
+    tri_status st = TRI_OK;
 
     if (r->study->model.kind != TRI_MODEL_TABLE) {
         return TRI_OK;
     }
-    m.parameters = calloc((size_t)r->study->model.u.table.n_parameters + 1,
-                          sizeof *m.parameters);
-    m.points = calloc(TRI_CSV_MAX_COLUMNS + 1, sizeof *m.points);
-    if (!m.parameters || !m.points) {
-        st = no_memory();
-        goto done;
+    at = first_file(r);
+    for (; t.n_parts < spec->n_files; at = at->next) {
+        part *p = &t.parts[t.n_parts];
+
+        p->file = &spec->files[t.n_parts++];
+        p->at = at;
+        TRI_TRY_GOTO(st, read_part(r, &t, p), done);
     }
-    TRI_TRY_GOTO(st, load_csv(r, &t), done);
-    TRI_TRY_GOTO(st, map_columns(r, &t, &m), done);
-    st = collect(r, &t, &m);
+    st = collect(r, &t);
 done:
-    free(m.parameters);
-    free(m.points);
-    tri_csv_fini(&t);
+    while (t.n_parts > 0) {
+        tri_csv_fini(&t.parts[--t.n_parts].csv);
+    }
     return st;
 }
 

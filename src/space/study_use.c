@@ -332,9 +332,27 @@ static const char *below(const tri_study *now, const char *top,
     return NULL;
 }
 
+/* What may change at a resume, whatever it was. */
 static int is_free(const char *key)
 {
-    return strcmp(key, "budget") == 0 || strcmp(key, "finals") == 0;
+    return strcmp(key, "budget") == 0 || strcmp(key, "finals") == 0 ||
+           strcmp(key, "emit") == 0;
+}
+
+/* Whether what is searched and how is the same; keys in any order. */
+static int same_search(const tri_yaml *a, const tri_yaml *b)
+{
+    const tri_yaml *e;
+
+    for (e = a->first; e; e = e->next) {
+        const tri_yaml *other = tri_yaml_get(b, e->key);
+
+        if (strcmp(e->key, "emit") != 0 &&
+            (!other || !tri_yaml_equal(e, other))) {
+            return 0;
+        }
+    }
+    return 1;
 }
 
 const char *tri_study_frozen_difference(const tri_study *before,
@@ -343,7 +361,7 @@ const char *tri_study_frozen_difference(const tri_study *before,
     const tri_yaml *a = before->priv->root, *b = now->priv->root, *e;
     const char *found = NULL;
 
-    *changed = !tri_yaml_equal(a, b);
+    *changed = !same_search(a, b) || !same_search(b, a);
     for (e = b->first; e && !found; e = e->next) {
         if (!is_free(e->key)) {
             found = below(now, e->key, tri_yaml_get(a, e->key), e,

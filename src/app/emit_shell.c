@@ -1,0 +1,162 @@
+/*
+ * Lines of a shell that a torchrun line and a Slurm script share.
+ */
+#include "src/app/emit.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+void tri_emit_heading(const tri_emit_job *job, FILE *out)
+{
+    const tri_space *space = job->study->space;
+    size_t bytes = tri_space_print(space, job->config, NULL, 0) + 1;
+    char *config = malloc(bytes);
+
+    fputs("# The winner of study ", out);
+    tri_emit_comment(job->study->name, out);
+    fprintf(out, ", trial %" PRId64 ": ", job->trial);
+    if (config) {
+        tri_space_print(space, job->config, config, bytes);
+        tri_emit_comment(config, out);
+        free(config);
+    }
+    fprintf(out, "\n# %d rank%s: ", job->ranks, job->ranks == 1 ? "" : "s");
+    tri_emit_comment(job->assumed, out);
+    fputc('\n', out);
+}
+
+/* ---- before the command -------------------------------------------------- */
+
+/* Whether the shell of `setup` is one whose text can stand in the script. */
+static int is_bash(const tri_process_spec *p)
+{
+    const char *name = p->setup.n_shell > 0 ? p->setup.shell[0] : "bash";
+    const char *slash = strrchr(name, '/');
+
+    name = slash ? slash + 1 : name;
+    return strcmp(name, "bash") == 0 || strcmp(name, "sh") == 0;
+}
+
+/* Each line of `text` behind `prefix`. */
+static void print_lines(const char *text, const char *prefix, FILE *out)
+{
+    while (*text) {
+        size_t n = strcspn(text, "\n");
+
+        fprintf(out, "%s%.*s\n", prefix, (int)n, text);
+        text += n + (text[n] == '\n');
+    }
+}
+
+static void print_setup(const tri_process_spec *p, FILE *out)
+{
+    if (!p->setup.text) {
+        return;
+    }
+    if (!is_bash(p)) {
+        fprintf(out,
+                "# The study's setup is for another shell (%s); do before:"
+                "\n",
+                p->setup.shell[0]);
+        print_lines(p->setup.text, "#   ", out);
+        return;
+    }
+    print_lines(p->setup.text, "", out);
+}
+
+static void print_study_dir(const tri_emit_job *job, FILE *out)
+{
+    const char *slash = strrchr(job->study->path, '/');
+    char folder[4096];
+
+    snprintf(folder, sizeof folder, "%.*s",
+             slash ? (int)(slash - job->study->path) : 1,
+             slash ? job->study->path : ".");
+    fputs("STUDY_DIR=$(cd -- ", out);
+    tri_emit_quote(folder, out);
+    fputs(" && pwd)\nexport STUDY_DIR\n", out);
+}
+
+void tri_emit_before(const tri_emit_job *job, const tri_emit_command *c,
+                     FILE *out)
+{
+    if (c->stands_for) {
+        fprintf(out,
+                "# A study of kind %s has no command: train.py stands for "
+                "yours.\n",
+                c->stands_for);
+        return;
+    }
+    if (job->study->path[0] != '/') {
+        fputs("# Start it in the folder in which the study was started.\n",
+              out);
+    }
+    print_setup(&job->study->model.u.process, out);
+    if (c->moves) {
+        print_study_dir(job, out);
+    }
+    if (c->cwd) {
+        fprintf(out, "cd -- %s\n", c->cwd);
+    }
+}
+
+/* ---- the command --------------------------------------------------------- */
+
+void tri_emit_words(const tri_emit_command *c, int first, FILE *out)
+{
+    for (int i = first; i < c->n_words; i++) {
+        fprintf(out, "%s%s", i > first ? " " : "", c->words[i].shell);
+    }
+}
+
+void tri_emit_exports(const tri_emit_command *c, const char *indent, FILE *out)
+{
+    for (int i = 0; i < c->n_env; i++) {
+        fprintf(out, "%sexport %s=%s\n", indent, c->env[i].key,
+                c->env[i].value);
+    }
+}
+
+void tri_emit_leader(const tri_emit_job *job, const tri_emit_command *c,
+                     FILE *out)
+{
+    fputs("# The study's command starts its ranks itself (launch: leader).\n",
+          out);
+    if (c->per_rank) {
+        fprintf(out,
+                "export RANK=0 LOCAL_RANK=0 GROUP_RANK=0 WORLD_SIZE=%d "
+                "LOCAL_WORLD_SIZE=%d\n",
+                job->ranks, job->per_node);
+    }
+    if (c->hosts) {
+        fprintf(out,
+                "HOSTS=$(IFS=,; echo \"${hosts[*]}\")\n"
+                "HOST_SLOTS=$(printf '%%s:%d,' \"${hosts[@]}\")\n"
+                "HOST_SLOTS=${HOST_SLOTS%%,}\n"
+                "HOST_FILE=$(mktemp)\n"
+                "printf '%%s slots=%d\\n' \"${hosts[@]}\" > \"$HOST_FILE\"\n"
+                "export HOSTS HOST_SLOTS HOST_FILE\n",
+                job->per_node, job->per_node);
+    }
+}
+
+void tri_emit_train(const tri_emit_job *job, FILE *out)
+{
+    const tri_space *space = job->study->space;
+    size_t bytes = tri_space_print(space, job->config, NULL, 0) + 1;
+    char *config = malloc(bytes);
+
+    fputs("trireme train ", out);
+    tri_emit_quote(job->study->path, out);
+    if (config) {
+        tri_space_print(space, job->config, config, bytes);
+        fputs(" \\\n    --set ", out);
+        tri_emit_quote(config, out);
+        free(config);
+    }
+    if (job->study->resource.unit == TRI_UNIT_STEPS) {
+        fprintf(out, " --steps %" PRId64, job->resource);
+    }
+    fputc('\n', out);
+}
