@@ -31,6 +31,8 @@ static const command commands[] = {
      "FILE.h5 --table trials|runs|reports|events ...", "tables as CSV or JSON"},
     {"recover", tri_app_recover, "FILE.h5",
      "rebuild the tables of a broken study"},
+    {"guard", tri_app_guard, "[--] COMMAND [ARG...]",
+     "run a command of which nothing is left behind (workers do)"},
     {"report", NULL, "FILE.h5 -o report.html", "a page about a study"},
     {"explain", NULL, "FILE.h5 [TRIAL]", "why a trial stands where it does"},
     {"predict", NULL, "FILE.h5 --set tp=4,...", "what a configuration would do"},

@@ -1,0 +1,39 @@
+/*
+ * trireme guard: becomes the small program that runs a command so that nothing
+ * of it is left behind.
+ */
+#include "src/app/app.h"
+
+#ifdef TRI_HAVE_MPI
+
+#include "mpi_workers/guard.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+#include <unistd.h>
+
+int tri_app_guard(int argc, char **argv)
+{
+    char path[PATH_MAX];
+
+    (void)argc;
+    if (tri_guard_find(path, sizeof path) == TRI_OK) {
+        execv(path, argv);
+        TRI_FAIL(TRI_EIO, "%s cannot be run: %s", path, strerror(errno));
+    }
+    return tri_app_fail();
+}
+
+#else
+
+int tri_app_guard(int argc, char **argv)
+{
+    (void)argc;
+    (void)argv;
+    TRI_FAIL(TRI_EUNBUILT,
+             "this trireme was built without MPI; guard needs it");
+    return tri_app_fail();
+}
+
+#endif
