@@ -12,9 +12,4 @@
  * also for other models. */
 tri_status tri_process_check(const tri_study *study);
 
-/* What a wait status says of a process that did not end well: the class, and a
- * sentence into buf ("was killed by signal 9 (Killed), likely for want of host
- * memory").  TRI_REASON_NONE and "" for exit status 0. */
-tri_reason tri_process_class(int wait_status, char *buf, size_t bytes);
-
 #endif
