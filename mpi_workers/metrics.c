@@ -1,30 +1,32 @@
 /*
- * Splits a stream into lines and reads metrics from those that are JSON.
+ * Splits streams into lines and has them read.
  */
 #include "mpi_workers/metrics.h"
 
-#include <jansson.h>
+#include "mpi_workers/patterns.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Names of keys that are kept, and of each. */
-#define NAMES      8
-#define NAME_BYTES 32
-/* No step is beyond what a double counts exactly. */
-#define MOST_STEPS 9007199254740992.0
+typedef struct stream {
+    size_t n;     /* bytes of the line so far */
+    int skipping; /* the line is too long: drop the rest of it */
+    char line[TRI_METRICS_LINE_BYTES];
+} stream;
 
 struct tri_metrics {
     const char *own;
-    size_t n;     /* bytes of the line so far */
-    int skipping; /* the line is too long: drop the rest of it */
-    int64_t lines, garbled, huge;
-    int n_names; /* of keys seen */
-    char names[NAMES][NAME_BYTES];
-    char line[TRI_METRICS_LINE_BYTES];
+    int ranks;
+    const char *trainer;    /* for sentences */
+    tri_patterns *patterns; /* NULL: none */
+    int fd_spoke;           /* a metric came on TRIREME_FD */
+    int64_t lines, garbled, huge, texts;
+    tri_metric_names names;
+    stream streams[TRI_STREAM_FD + 1];
 };
+
+/* ---- life --------------------------------------------------------------- */
 
 tri_status tri_metrics_create(const char *own, tri_metrics **out)
 {
@@ -34,13 +36,187 @@ tri_status tri_metrics_create(const char *own, tri_metrics **out)
         return TRI_FAIL(TRI_ENOMEM, "no memory for a reader of metrics");
     }
     m->own = own;
+    m->ranks = 1;
     *out = m;
     return TRI_OK;
 }
 
+tri_status tri_metrics_use(tri_metrics *m, const tri_process_spec *spec,
+                           int ranks)
+{
+    m->ranks = ranks;
+    m->trainer = spec->metrics.trainer;
+    return tri_patterns_create(spec, m->own, ranks, &m->patterns);
+}
+
 void tri_metrics_destroy(tri_metrics *m)
 {
-    free(m);
+    if (m) {
+        tri_patterns_destroy(m->patterns);
+        free(m);
+    }
+}
+
+/* ---- lines -------------------------------------------------------------- */
+
+static int is_json_stream(tri_stream which)
+{
+    return which == TRI_STREAM_OUT || which == TRI_STREAM_FD;
+}
+
+/* A line of JSON, by what tri_metric_json says of it; 1 where it is one. */
+static int read_json(tri_metrics *m, tri_stream which, char *text, size_t n,
+                     tri_metric_line *line)
+{
+    char copy[TRI_PATTERN_BYTES];
+    size_t kept = n < sizeof copy ? n : sizeof copy;
+    int said;
+
+    memcpy(copy, text, kept); /* NaN is written over, which patterns may want */
+    said = tri_metric_json(text, n, m->own, m->ranks, &m->names, line);
+    if (said < 0 && m->patterns && which == TRI_STREAM_OUT) {
+        memcpy(text, copy, kept);
+        return tri_patterns_read(m->patterns, text, kept, &m->names, line);
+    }
+    m->garbled += said < 0;
+    return said > 0;
+}
+
+/* Whether it is to be passed on. */
+static int counts(tri_metrics *m, tri_stream which, tri_metric_line *line)
+{
+    int is_metric = tri_metric_line_is_metric(line);
+
+    if (which == TRI_STREAM_FD) {
+        m->fd_spoke |= is_metric;
+    } else if (m->fd_spoke && is_metric) {
+        return 0;
+    }
+    return 1;
+}
+
+static void read_line(tri_metrics *m, tri_stream which, tri_metric_fn each,
+                      void *ctx)
+{
+    stream *s = &m->streams[which];
+    char *text = s->line;
+    size_t n = s->n;
+    tri_metric_line line;
+    int said = 0;
+
+    for (; n > 0 && (*text == ' ' || *text == '\t'); n--) {
+        text++;
+    }
+    if (n == 0) {
+        return;
+    }
+    if (is_json_stream(which) && *text == '{') {
+        said = read_json(m, which, text, n, &line);
+    } else if (m->patterns && which != TRI_STREAM_FD) {
+        m->texts++;
+        said = tri_patterns_read(m->patterns, s->line, s->n, &m->names, &line);
+    }
+    if (said && counts(m, which, &line)) {
+        m->lines++;
+        each(ctx, &line);
+    }
+}
+
+/* The end of a line in bytes[0..n), NULL if there is none.  Lines of JSON may
+ * end with a carriage return and a newline; then the second one is empty. */
+static const char *line_end(const char *bytes, size_t n)
+{
+    const char *newline = memchr(bytes, '\n', n);
+    const char *bar =
+            memchr(bytes, '\r', newline ? (size_t)(newline - bytes) : n);
+
+    return bar ? bar : newline;
+}
+
+void tri_metrics_hear(tri_metrics *m, tri_stream which, const char *bytes,
+                      size_t n, tri_metric_fn each, void *ctx)
+{
+    stream *s = &m->streams[which];
+
+    while (n > 0) {
+        const char *end = line_end(bytes, n);
+        size_t part = end ? (size_t)(end - bytes) : n;
+
+        if (s->n + part > sizeof s->line) {
+            m->huge += !s->skipping;
+            s->skipping = 1;
+        } else if (!s->skipping) {
+            memcpy(s->line + s->n, bytes, part);
+            s->n += part;
+        }
+        if (end) {
+            if (!s->skipping) {
+                read_line(m, which, each, ctx);
+            }
+            s->skipping = 0;
+            s->n = 0;
+            part++;
+        }
+        bytes += part;
+        n -= part;
+    }
+}
+
+void tri_metrics_feed(tri_metrics *m, const char *bytes, size_t n,
+                      tri_metric_fn each, void *ctx)
+{
+    tri_metrics_hear(m, TRI_STREAM_OUT, bytes, n, each, ctx);
+}
+
+void tri_metrics_end(tri_metrics *m, tri_metric_fn each, void *ctx)
+{
+    for (int i = 0; i <= TRI_STREAM_FD; i++) {
+        tri_metrics_hear(m, (tri_stream)i, "\n", 1, each, ctx);
+    }
+}
+
+/* ---- what was heard ----------------------------------------------------- */
+
+int tri_metrics_is_spread(const tri_metrics *m)
+{
+    return m->patterns != NULL;
+}
+
+void tri_metrics_names(const tri_metrics *m, char *buf, size_t bytes)
+{
+    size_t n = 0;
+
+    buf[0] = 0;
+    for (int i = 0; i < m->names.n && n < bytes; i++) {
+        n += (size_t)snprintf(buf + n, bytes - n, "%s%s", i ? ", " : "",
+                              m->names.at[i]);
+    }
+}
+
+void tri_metrics_say(const tri_metrics *m, char *buf, size_t bytes)
+{
+    static const char example[] = "{\"step\": 1, \"loss\": 2.5}";
+    char names[160];
+
+    tri_metrics_names(m, names, sizeof names);
+    if (m->garbled > 0) {
+        snprintf(buf, bytes,
+                 "%lld of its lines were ignored: no JSON object, or the step "
+                 "is no whole number; expected %s",
+                 (long long)m->garbled, example);
+    } else if (names[0]) {
+        snprintf(buf, bytes, "its lines had %s; expected %s", names, example);
+    } else if (m->patterns) {
+        snprintf(buf, bytes,
+                 "in none of its %lld lines was a pattern%s%s found%s",
+                 (long long)m->texts, m->trainer ? " of " : "",
+                 m->trainer ? m->trainer : "",
+                 tri_patterns_slow(m->patterns) > 0
+                         ? " (in some of them matching took too long)"
+                         : "");
+    } else {
+        snprintf(buf, bytes, "it should print JSON lines such as %s", example);
+    }
 }
 
 int64_t tri_metrics_lines(const tri_metrics *m)
@@ -56,206 +232,4 @@ int64_t tri_metrics_garbled(const tri_metrics *m)
 int64_t tri_metrics_huge(const tri_metrics *m)
 {
     return m->huge;
-}
-
-/* Length of a bare NaN or Infinity at `s`, 0 if there is none. */
-static size_t word_at(const char *s, size_t n)
-{
-    static const char *const words[] = {"-Infinity", "Infinity", "NaN"};
-
-    for (int w = 0; w < 3; w++) {
-        size_t bytes = strlen(words[w]);
-
-        if (n >= bytes && memcmp(s, words[w], bytes) == 0) {
-            return bytes;
-        }
-    }
-    return 0;
-}
-
-/* Bare NaN and Infinity, which JSON has not but Python prints, become the
- * empty text, which number_at takes for "no number". */
-static void blank_words(char *line, size_t n)
-{
-    int quoted = 0;
-
-    for (size_t i = 0; i < n; i++) {
-        size_t bytes = quoted ? 0 : word_at(line + i, n - i);
-
-        if (bytes > 0) {
-            memset(line + i, ' ', bytes);
-            memset(line + i, '"', 2);
-            i += bytes - 1;
-        } else if (quoted && line[i] == '\\') {
-            i++;
-        } else if (line[i] == '"') {
-            quoted = !quoted;
-        }
-    }
-}
-
-/* The number at `key`, NaN for null, an empty text or where there is none;
- * *found: whether the key is there with one of these. */
-static double number_at(const json_t *object, const char *key, int *found)
-{
-    const json_t *v = json_object_get(object, key);
-
-    if (json_is_number(v)) {
-        *found = 1;
-        return json_number_value(v);
-    }
-    if (json_is_null(v) || (json_is_string(v) && !json_string_length(v))) {
-        *found = 1;
-    }
-    return NAN;
-}
-
-static double plain_number(const json_t *object, const char *key, int *any)
-{
-    int found = 0;
-    double x = number_at(object, key, &found);
-
-    *any = *any || (found && !isnan(x));
-    return x;
-}
-
-/* A step is a whole number; *out is -1 where there is none.  Returns 0 where
- * there is one that cannot be. */
-static int read_step(const json_t *object, int64_t *out)
-{
-    const json_t *v = json_object_get(object, "step");
-    double x = json_number_value(v);
-
-    *out = -1;
-    if (!v) {
-        return 1;
-    }
-    if (json_is_integer(v) && json_integer_value(v) > (json_int_t)MOST_STEPS) {
-        return 0; /* which x may not tell */
-    }
-    if (!json_is_number(v) || !(x >= 0 && x <= MOST_STEPS) || x != floor(x)) {
-        return 0;
-    }
-    *out = (int64_t)x;
-    return 1;
-}
-
-static int read_object(const tri_metrics *m, const json_t *object,
-                       tri_metric_line *out)
-{
-    int any = out->step >= 0;
-
-    out->tokens = plain_number(object, "tokens", &any);
-    out->samples = plain_number(object, "samples", &any);
-    out->bytes = plain_number(object, "bytes", &any);
-    out->has_loss = 0;
-    out->loss = number_at(object, "loss", &out->has_loss);
-    out->own = m->own ? plain_number(object, m->own, &any) : NAN;
-    return any || out->has_loss;
-}
-
-/* As it may stand in a sentence. */
-static void clean_name(const char *key, char *out)
-{
-    size_t n = 0;
-
-    for (; *key && n + 1 < NAME_BYTES; key++) {
-        unsigned char c = (unsigned char)*key;
-
-        out[n++] = (char)(c <= ' ' || c == '"' || c >= 127 ? '?' : c);
-    }
-    out[n] = 0;
-}
-
-static int is_known(const tri_metrics *m, const char *name)
-{
-    for (int i = 0; i < m->n_names; i++) {
-        if (strcmp(m->names[i], name) == 0) {
-            return 1;
-        }
-    }
-    return 0;
-}
-
-static void note_names(tri_metrics *m, json_t *object)
-{
-    const char *key;
-    json_t *value;
-    char name[NAME_BYTES];
-
-    json_object_foreach(object, key, value)
-    {
-        if (m->n_names == NAMES) {
-            return;
-        }
-        clean_name(key, name);
-        if (!is_known(m, name)) {
-            memcpy(m->names[m->n_names++], name, sizeof name);
-        }
-    }
-}
-
-static void read_line(tri_metrics *m, tri_metric_fn each, void *ctx)
-{
-    tri_metric_line line;
-    size_t lead = 0;
-    json_t *object;
-
-    while (lead < m->n && (m->line[lead] == ' ' || m->line[lead] == '\t')) {
-        lead++;
-    }
-    if (lead == m->n || m->line[lead] != '{') {
-        return;
-    }
-    object = json_loadb(m->line + lead, m->n - lead, 0, NULL);
-    if (!object) {
-        blank_words(m->line + lead, m->n - lead);
-        object = json_loadb(m->line + lead, m->n - lead, 0, NULL);
-    }
-    note_names(m, object);
-    if (!object || !read_step(object, &line.step)) {
-        m->garbled++;
-    } else if (read_object(m, object, &line)) {
-        m->lines++;
-        each(ctx, &line);
-    }
-    json_decref(object);
-}
-
-void tri_metrics_names(const tri_metrics *m, char *buf, size_t bytes)
-{
-    size_t n = 0;
-
-    buf[0] = 0;
-    for (int i = 0; i < m->n_names && n < bytes; i++) {
-        n += (size_t)snprintf(buf + n, bytes - n, "%s%s", i ? ", " : "",
-                              m->names[i]);
-    }
-}
-
-void tri_metrics_feed(tri_metrics *m, const char *bytes, size_t n,
-                      tri_metric_fn each, void *ctx)
-{
-    while (n > 0) {
-        const char *end = memchr(bytes, '\n', n);
-        size_t part = end ? (size_t)(end - bytes) : n;
-
-        if (m->n + part > sizeof m->line) {
-            m->huge += !m->skipping;
-            m->skipping = 1;
-        } else if (!m->skipping) {
-            memcpy(m->line + m->n, bytes, part);
-            m->n += part;
-        }
-        if (end) {
-            if (!m->skipping) {
-                read_line(m, each, ctx);
-            }
-            m->skipping = 0;
-            m->n = 0;
-            part++;
-        }
-        bytes += part;
-        n -= part;
-    }
 }

@@ -1,10 +1,15 @@
 /*
  * What a process has reported and the run loop has not yet been told: a queue
- * of its lines with a step, each with the time that its steps took.  Lines
- * that come in one breath share the time since the last breath.  Bounded: what
- * does not fit is merged into the last line, which a caller avoids by hearing
- * a full pipe at most before it asks for lines again.  No MPI, no clock of its
- * own.
+ * of its steps, each with its time, which is the one that the process says
+ * (step_s), else the time since the step before it.  Lines that come in one
+ * breath share the time since the last breath.  Bounded: what does not fit is
+ * merged into the last step, which a caller avoids by hearing a full pipe at
+ * most before it asks for steps again.  No MPI, no clock of its own.
+ *
+ * What is said of a step may come in several lines: what a later one adds goes
+ * to the step as long as it has not been told; what was said first stays.
+ * Where a rate is given and no count, the count is the rate times the step's
+ * time; where a total is given, the count is what it grew by.
  *
  * What is told does not depend on when lines are heard: a metric without a
  * step is of the step before it, and nothing is heard after a loss that is not
@@ -17,13 +22,23 @@
 
 /* More than fit into a pipe of 64 KiB. */
 #define TRI_NEWS_LINES 8192
+/* Without a word for so long, a step has been said in full. */
+#define TRI_NEWS_SETTLE_S 0.1
 
 typedef struct tri_news_line {
-    int64_t step;                      /* the last that the line covers */
-    int64_t steps;                     /* how many it covers */
-    double step_s;                     /* of one of them */
-    double tokens, samples, loss, own; /* of the last one */
+    int64_t step;                       /* the last that the line covers */
+    int64_t steps;                      /* how many it covers */
+    double step_s;                      /* of one of them */
+    int says_time;                      /* step_s is what the process says */
+    double tokens, samples;             /* of one; 0: not said */
+    double tokens_per_s, samples_per_s; /* likewise */
+    double loss, own;                   /* of the last one */
 } tri_news_line;
+
+typedef struct tri_total { /* a count since the start */
+    double at;             /* what it was */
+    int64_t step;          /* after this step */
+} tri_total;
 
 typedef struct tri_news {
     tri_news_line queue[TRI_NEWS_LINES]; /* a ring */
@@ -32,14 +47,22 @@ typedef struct tri_news {
     int64_t step;       /* the last heard of */
     double own;         /* of the step told last, and not yet told; NaN */
     double last_s;      /* when a step was last heard, or the start */
+    int is_new;         /* something was heard since tri_news_time */
+    double heard_s;     /* when something was last heard */
+    tri_total tokens, samples;
 } tri_news;
 
 void tri_news_init(tri_news *n, double now_s);
+/* As tri_news_init, where the process goes on behind `step`. */
+void tri_news_start(tri_news *n, int64_t step, double now_s);
 void tri_news_hear(tri_news *n, const tri_metric_line *line);
 /* All lines heard since the last call came now. */
 void tri_news_time(tri_news *n, double now_s);
 /* The step of the first line; -1 if there is none. */
 int64_t tri_news_peek(const tri_news *n);
+/* Whether no more is to be expected of the first step: there is a later one,
+ * or nothing was heard for TRI_NEWS_SETTLE_S. */
+int tri_news_is_settled(const tri_news *n, double now_s);
 /* Take the first line.  Returns 0 if there is none. */
 int tri_news_next(tri_news *n, tri_news_line *out);
 /* Drop all that is left to tell. */

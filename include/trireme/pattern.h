@@ -32,7 +32,8 @@ typedef enum tri_key {
  * The key that `name` means; TRI_KEY_NONE if it means none.  `own`: name of
  * the objective where it is a metric of the trial's own, else NULL.  Beside
  * its plain name a time in seconds ("step_s") may be given in milliseconds
- * ("step_ms"), and a rate of one rank by "..._per_rank".
+ * ("step_ms"), memory in units of 2^20 or 2^30 bytes ("mib", "gib"), and a rate
+ * of one rank by "..._per_rank".
  * [out] `scale` (may be NULL): what a value is to be multiplied by, beside
  * `ranks`.
  */

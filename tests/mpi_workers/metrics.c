@@ -4,7 +4,6 @@
  */
 #include "mpi_workers/metrics.h"
 
-#include "mpi_workers/news.h"
 #include "tests/tri_cmocka.h"
 #include "trireme/rng.h"
 
@@ -211,127 +210,57 @@ static void binary_noise_does_no_harm(void **state)
     tri_metrics_destroy(m);
 }
 
-/* ---- news -------------------------------------------------------------- */
-
-static void hear(tri_news *n, int64_t step, double loss)
+/* Names with a unit, rates, totals, and a rate of one rank. */
+static void more_names(void **state)
 {
-    tri_metric_line line = {.step = step,
-                            .has_loss = 1,
-                            .tokens = NAN,
-                            .samples = 8,
-                            .loss = loss,
-                            .own = NAN,
-                            .bytes = NAN};
-
-    tri_news_hear(n, &line);
-}
-
-static void lines_in_one_breath_share_the_time(void **state)
-{
-    static tri_news n;
-    tri_news_line line;
+    tri_process_spec spec = {.resume = 0};
+    tri_metrics *m = fresh("latency_s");
 
     (void)state;
-    tri_news_init(&n, 100);
-    hear(&n, 1, 5);
-    tri_news_time(&n, 103);
-    hear(&n, 2, 4);
-    hear(&n, 4, 3); /* two steps */
-    hear(&n, 4, 9); /* said again: no new step */
-    tri_news_time(&n, 109);
-    assert_int_equal(tri_news_peek(&n), 1);
-    assert_true(tri_news_next(&n, &line));
-    assert_true(line.step == 1 && line.steps == 1 && line.step_s == 3);
-    assert_true(tri_news_next(&n, &line));
-    assert_true(line.step == 2 && line.step_s == 2 && line.loss == 4);
-    assert_true(tri_news_next(&n, &line));
-    assert_true(line.step == 4 && line.steps == 2 && line.step_s == 2);
-    assert_int_equal(tri_news_peek(&n), -1);
-    assert_false(tri_news_next(&n, &line));
-    assert_true(tri_news_is_empty(&n));
-    hear(&n, 5, 1);
-    hear(&n, 6, 1);
-    tri_news_drop(&n);
-    assert_true(tri_news_is_empty(&n));
-    hear(&n, 7, 1);
-    assert_true(tri_news_next(&n, &line));
-    assert_true(line.step == 7 && line.steps == 1);
+    assert_int_equal(tri_metrics_use(m, &spec, 8), TRI_OK);
+    feed(m, "{\"step_ms\": 250, \"gib\": 2, \"tokens_per_s_per_rank\": 10, "
+            "\"consumed_samples\": 64, \"latency_ms\": 500}\n");
+    assert_int_equal(n_lines, 1);
+    assert_true(last.step_s == 0.25 && last.bytes == 2147483648.0);
+    assert_true(last.tokens_per_s == 80 && last.consumed_samples == 64);
+    assert_true(last.own == 0.5 && isnan(last.samples_per_s));
+    feed(m, "{\"samples_per_s\": 3, \"step_s\": null}\n");
+    assert_true(last.samples_per_s == 3 && isnan(last.step_s));
+    tri_metrics_destroy(m);
+    m = fresh("bytes"); /* a known key as the objective is both */
+    feed(m, "{\"bytes\": 7}\n");
+    assert_true(last.bytes == 7 && last.own == 7);
+    tri_metrics_destroy(m);
 }
 
-static void hear_own(tri_news *n, double own)
+static void what_is_no_metric_is_passed_on(void **state)
 {
-    tri_metric_line line = {.step = -1,
-                            .tokens = NAN,
-                            .samples = NAN,
-                            .loss = NAN,
-                            .own = own,
-                            .bytes = NAN};
-
-    tri_news_hear(n, &line);
-}
-
-/* A metric belongs to the step before it, told already or not. */
-static void own_is_of_the_step_before(void **state)
-{
-    static tri_news n;
-    tri_news_line line;
+    tri_metrics *m = fresh(NULL);
+    static const char *const none[] = {
+            "{\"checkpoint\": -1}\n",
+            "{\"checkpoint\": \"x\"}\n",
+            "{\"checkpoint\": 1.5}\n",
+            "{\"failure\": 3}\n",
+            "{\"failure\": \"\", \"sentence\": \"x\"}\n",
+            "{\"sentence\": \"x\"}\n"};
 
     (void)state;
-    tri_news_init(&n, 0);
-    hear(&n, 1, 5);
-    hear_own(&n, 0.1);
-    hear(&n, 2, 5);
-    assert_true(isnan(n.own));
-    assert_true(tri_news_next(&n, &line) && line.own == 0.1);
-    assert_true(tri_news_next(&n, &line) && isnan(line.own));
-    hear_own(&n, 0.2);
-    hear(&n, 3, 5);
-    assert_true(n.own == 0.2);
-    assert_false(tri_news_is_empty(&n));
-    assert_true(tri_news_next(&n, &line) && isnan(line.own));
-}
-
-/* What came before a bad loss can still be told; nothing after it is heard. */
-static void nothing_after_a_bad_loss(void **state)
-{
-    static tri_news n;
-    tri_news_line line;
-
-    (void)state;
-    tri_news_init(&n, 0);
-    hear(&n, 1, 5);
-    hear(&n, 2, NAN);
-    hear(&n, 3, 5);
-    hear_own(&n, 1);
-    assert_true(n.is_bad);
-    assert_true(tri_news_next(&n, &line) && line.step == 1 && isnan(line.own));
-    assert_true(tri_news_is_empty(&n));
-}
-
-static void a_flood_is_merged(void **state)
-{
-    static tri_news n;
-    tri_news_line line;
-    int64_t steps = 0;
-    int lines = 0;
-
-    (void)state;
-    tri_news_init(&n, 0);
-    for (int64_t step = 1; step <= 5 * TRI_NEWS_LINES; step++) {
-        hear(&n, step, 1.0 / (double)step);
+    feed(m, "{\"checkpoint\": 12}\n");
+    assert_true(n_lines == 1 && last.checkpoint == 12 && last.step == -1);
+    feed(m, "{\"failure\": \"oom-device\", \"sentence\": \"no\\nroom\"}\n");
+    assert_true(n_lines == 2 && last.checkpoint == -1);
+    assert_string_equal(last.failure, "oom-device");
+    assert_string_equal(last.sentence, "no room");
+    feed(m, "{\"failure\": \"nan\"}\n");
+    assert_string_equal(last.failure, "nan");
+    assert_string_equal(last.sentence, "");
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
+        feed(m, none[i]);
+        assert_int_equal(n_lines, 3);
     }
-    tri_news_time(&n, 5 * TRI_NEWS_LINES);
-    while (tri_news_next(&n, &line)) {
-        assert_true(line.step_s == 1);
-        steps += line.steps;
-        lines++;
-    }
-    assert_int_equal(lines, TRI_NEWS_LINES);
-    assert_int_equal(steps, 5 * TRI_NEWS_LINES);
-    assert_int_equal(line.step, 5 * TRI_NEWS_LINES);
-    assert_false(n.is_bad);
-    hear(&n, 1 << 20, NAN);
-    assert_true(n.is_bad);
+    feed(m, "{\"step\": 4, \"checkpoint\": 4}\n");
+    assert_true(n_lines == 4 && last.checkpoint == 4 && last.step == 4);
+    tri_metrics_destroy(m);
 }
 
 int main(void)
@@ -345,10 +274,8 @@ int main(void)
             cmocka_unit_test(names_are_kept),
             cmocka_unit_test(huge_lines_are_dropped),
             cmocka_unit_test(binary_noise_does_no_harm),
-            cmocka_unit_test(lines_in_one_breath_share_the_time),
-            cmocka_unit_test(own_is_of_the_step_before),
-            cmocka_unit_test(nothing_after_a_bad_loss),
-            cmocka_unit_test(a_flood_is_merged),
+            cmocka_unit_test(more_names),
+            cmocka_unit_test(what_is_no_metric_is_passed_on),
     };
 
     print_message("seed %u\n", SEED);

@@ -8,7 +8,7 @@ tri_add_test(worker_channel SOURCES channel.c NPROCS 2 LINK tri_worker)
 tri_add_fuzzer(worker_fuzz_metrics SOURCES fuzz_metrics.c LINK tri_worker
         CORPUS corpus_metrics RUNS 20000)
 tri_add_fuzzer(worker_fuzz_patterns SOURCES fuzz_patterns.c LINK tri_worker
-        CORPUS corpus_patterns RUNS 20000)
+        CORPUS corpus_patterns RUNS 5000)
 # What a process is given: devices, hosts, scratch, the setup's environment.
 foreach(name devices setup surroundings)
     tri_add_test(worker_${name} SOURCES ${name}.c LINK tri_worker)
