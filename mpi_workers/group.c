@@ -275,7 +275,7 @@ static void fold(tri_vote *sum, const tri_vote *v)
             memcpy(sum->sentence, v->sentence, sizeof sum->sentence);
         }
     }
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 3; i++) {
         if (v->max[i] > sum->max[i]) {
             sum->max[i] = v->max[i];
         }

@@ -68,7 +68,7 @@ typedef struct tri_vote {
     int32_t all, any;
     int32_t has; /* in: whether x is set; out: whether anyone's was */
     double x[8];
-    uint64_t max[2];
+    uint64_t max[3];
     char sentence[256];
 } tri_vote;
 

@@ -12,6 +12,7 @@ static const struct {
         {TRI_MODEL_SYNTHETIC, &tri_trial_synthetic},
         {TRI_MODEL_TABLE, &tri_trial_synthetic},
         {TRI_MODEL_PROCESS, &tri_trial_process},
+        {TRI_MODEL_PLUGIN, &tri_trial_plugin},
 };
 
 const tri_trial_ops *tri_trial_kind(tri_model_kind model)

@@ -36,8 +36,9 @@ typedef struct tri_net_end {
 
 /*
  * What can be known before a search starts, on rank 0: training data that is
- * there and long enough, templates of a process model that name what exists,
- * units that the model can count.  TRI_EDATA, TRI_EINVAL, TRI_EUNBUILT.
+ * there and long enough, templates of a process model that name what exists, a
+ * plugin's library that loads and has its functions, units that the model can
+ * count.  TRI_EDATA, TRI_EINVAL, TRI_EIO, TRI_EVERSION, TRI_EUNBUILT.
  * tri_net_tune asks it too.
  */
 TRI_API tri_status tri_net_preflight(const tri_study *study);

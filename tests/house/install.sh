@@ -32,12 +32,39 @@ cc -std=c11 "${flags[@]}" "$consumer/consumer.c" -o "$place/by_pc" "${libs[@]}"
 "$place/by_pc"
 echo "by pkg-config: builds and runs"
 
-# Every installed header stands alone.
+# Every installed header stands alone; some need MPI's.
 for header in "$prefix"/include/trireme/*.h; do
     name=$(basename "$header")
-    [ "$name" != net.h ] || continue # needs MPI's compiler wrapper
+    compiler=cc
+    if grep -q '^#include <mpi.h>' "$header"; then
+        compiler=mpicc
+        command -v mpicc >/dev/null || continue
+    fi
     echo "#include <trireme/$name>" >"$place/alone.c"
-    cc -std=c11 -Wall -Wextra -Werror "${flags[@]}" -fsyntax-only \
+    "$compiler" -std=c11 -Wall -Wextra -Werror "${flags[@]}" -fsyntax-only \
         "$place/alone.c"
 done
 echo "headers stand alone"
+
+# A plugin needs one header, in C and in C++, and nothing to link; the installed
+# program takes it.
+[ -x "$prefix/bin/trireme" ] && command -v mpicc mpicxx >/dev/null || exit 0
+mkdir "$place/only" "$place/only/trireme"
+cp "$prefix/include/trireme/trial.h" "$place/only/trireme"
+plugin=(-Wall -Wextra -Werror -shared -fPIC -I "$place/only"
+    "$consumer/plugin.c" -o "$place/plugin.so")
+cat >"$place/plugin.yaml" <<'END'
+study: plugin
+model: {kind: plugin, library: plugin.so}
+space: {x: {int: [0, 3]}}
+objective: {minimize: loss}
+END
+for std in 99 11; do
+    mpicc -std=c$std -pedantic "${plugin[@]}"
+    said "$prefix/bin/trireme" check "$place/plugin.yaml"
+done
+mpicxx -x c++ -std=c++11 -DOMPI_SKIP_MPICXX -DMPICH_SKIP_MPICXX \
+    "${plugin[@]}"
+said "$prefix/bin/trireme" check "$place/plugin.yaml"
+said "$prefix/bin/trireme" check "$prefix"/share/trireme/plugin/matmul.yaml
+echo "a plugin: builds, and is taken"

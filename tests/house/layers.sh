@@ -34,7 +34,7 @@ check_includes() {
               "stats base value space expr space space space study space " \
               "recorded space pattern space model base predict predict propose propose " \
               "sched sched cost cost event ctl ctl ctl wire wire store store " \
-              "sim sim curve sim net net report report", w, " ")
+              "sim sim curve sim net net trial net report report", w, " ")
         for (i = 1; i in w; i += 2) layer[w[i]] = w[i + 1]
         split("mpi.h net hdf5.h store yaml.h space pthread.h - threads.h - " \
               "time.h - sys/time.h - sys/socket.h - unistd.h - fcntl.h - " \
@@ -51,6 +51,8 @@ check_includes() {
     function folder_of(path,   part) {
         split(path, part, "/")
         if (part[1] == "src") return part[2]
+        # examples of what a user writes
+        if (path ~ /^models\/plugin\//) return "plugin"
         if (path ~ /^include\/trireme\//) {
             sub(/^include\/trireme\//, "", path)
             sub(/\.h$/, "", path)
@@ -76,9 +78,11 @@ check_includes() {
             bad(folder " may not include trireme/" name ".h")
         else if (folder == "models" && layer[name] != "base")
             bad("models may not include trireme/" name ".h")
+        else if (folder == "plugin" && name != "trial")
+            bad("a plugin needs trireme/trial.h only, not trireme/" name ".h")
     }
     function third_party(folder, name) {
-        if (name == "mpi.h" && folder !~ /^(net|app|mpi_workers)$/)
+        if (name == "mpi.h" && folder !~ /^(net|app|mpi_workers|plugin)$/)
             bad(folder " may not include mpi.h")
         if (name ~ /^H5.*|^hdf5/ && folder !~ /^(store|app)$/)
             bad(folder " may not include " name)
@@ -90,7 +94,7 @@ check_includes() {
     {
         file = $1; line = $2; folder = folder_of(file)
         if (folder ~ /^\?/) { bad("say its layer in tests/house/layers.sh"); next }
-        if (!(folder in rank) && folder !~ /^(models|mpi_workers)$/) {
+        if (!(folder in rank) && folder !~ /^(models|mpi_workers|plugin)$/) {
             bad("unknown folder " folder); next
         }
         if (is_pure_worker(file) && ($4 in system_of ||
@@ -106,6 +110,7 @@ check_includes() {
                 bad(folder " may not include private " $4)
             if (folder == "models" && $4 ~ /^mpi_workers\//)
                 bad("models may not include " $4)
+            if (folder == "plugin") bad("a plugin may not include " $4)
         } else third_party(folder, $4)
     }
     END { if (NR == 0) { print "no include lines found"; exit 1 }

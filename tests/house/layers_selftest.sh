@@ -13,10 +13,12 @@ trap 'rm -rf "$tree"' EXIT
 fresh_tree() {
     rm -rf "${tree:?}"/*
     mkdir -p "$tree"/{include/trireme,src/{base,space,ctl,net,app},models}
-    mkdir -p "$tree"/{mpi_workers,lib}
+    mkdir -p "$tree"/{mpi_workers,lib,models/plugin}
     echo '#include <stdint.h>' >"$tree/include/trireme/status.h"
     echo '#include "trireme/status.h"' >"$tree/src/base/status.c"
     echo '#include <mpi.h>' >"$tree/src/net/net.c"
+    echo '#include <mpi.h>' >"$tree/include/trireme/trial.h"
+    echo '#include <trireme/trial.h>' >"$tree/models/plugin/a.c"
     echo 'void f(void) { exit(1); }' >"$tree/src/app/main.c"
 }
 
@@ -67,6 +69,9 @@ offence src/net/a.c '#include "src/store/a.h"' 'may not include private'
 offence src/net/a.c '#include "a.h"' 'does not start at the root'
 offence models/a.c '#include "trireme/study.h"' 'models may not include'
 offence models/a.c '#include <mpi.h>' 'may not include mpi.h'
+offence models/a.c '#include "trireme/trial.h"' 'models may not include'
+offence models/plugin/b.c '#include <trireme/study.h>' 'trireme/trial.h only'
+offence models/plugin/b.c '#include "models/a.h"' 'a plugin may not include'
 offence mpi_workers/a.c '#include "src/ctl/a.h"' 'may not include private'
 offence mpi_workers/shard.c '#include <mpi.h>' 'is pure'
 offence mpi_workers/schedule.h '#include "mpi_workers/mesh.h"' 'is pure'
