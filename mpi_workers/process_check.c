@@ -18,17 +18,8 @@ tri_status tri_process_check(const tri_study *study)
     for (int i = 0; i < spec->n_env; i++) {
         TRI_TRY(tri_template_check(spec->env[i].value, study));
     }
-    if (spec->leader) {
-        return TRI_FAIL(TRI_EUNBUILT, "model.launch: leader is not built yet");
-    }
-    if (spec->setup.text) {
-        return TRI_FAIL(TRI_EUNBUILT, "model.setup is not built yet; put it "
-                                      "into the command with shell: true");
-    }
-    if (spec->metrics.n_patterns > 0) {
-        return TRI_FAIL(TRI_EUNBUILT,
-                        "model.metrics.patterns are not built yet; print JSON "
-                        "lines on standard output");
+    if (spec->scratch) {
+        TRI_TRY(tri_template_check(spec->scratch, study));
     }
     return TRI_OK;
 }

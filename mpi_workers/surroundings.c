@@ -110,8 +110,8 @@ tri_status tri_remove_tree(const char *path, double limit_s)
     r.device = info.st_dev;
     remove_entry(&r, AT_FDCWD, path, 0);
     if (r.error == ETIME) {
-        return TRI_FAIL(TRI_ETIMEOUT, "%s is not wholly removed within %.0f s", path,
-                        limit_s);
+        return TRI_FAIL(TRI_ETIMEOUT, "%s is not wholly removed within %.0f s",
+                        path, limit_s);
     }
     if (r.error != 0) {
         return TRI_FAIL(TRI_EIO, "%s is not wholly removed: %s", path,
@@ -131,8 +131,8 @@ static tri_status cannot_make(const char *path)
                     strerror(errno));
 }
 
-/* The folders above `path`; *n_made: how many were not there. */
-static tri_status make_parents(char *path, int *n_made)
+/* The folders above `path`; *n_above: how many were not there. */
+static tri_status make_parents(char *path, int *n_above)
 {
     for (char *slash = strchr(path + 1, '/'); slash;
          slash = strchr(slash + 1, '/')) {
@@ -147,9 +147,26 @@ static tri_status make_parents(char *path, int *n_made)
             return st;
         }
         *slash = '/';
-        *n_made += made;
+        *n_above += made;
     }
     return TRI_OK;
+}
+
+/* How many folders above it belong to runs, by the template: those from the
+ * first placeholder on that is not {study_dir}.  Other ranks may be in them, so
+ * whoever leaves last removes them. */
+static int count_own(const char *from)
+{
+    static const char fixed[] = "{study_dir}";
+    int n = 0;
+
+    if (strncmp(from, fixed, sizeof fixed - 1) == 0) {
+        from += sizeof fixed - 1;
+    }
+    for (from = strchr(from, '{'); from && *from; from++) {
+        n += *from == '/' && from[1] && from[1] != '/';
+    }
+    return n;
 }
 
 /* Remove the `n` folders above `path` that were made for it, where they are
@@ -232,13 +249,15 @@ static tri_status make_scratch(const tri_study *study, const tri_config *config,
         }
     }
     drop_slashes(path);
-    st = make_parents(path, &s->n_made);
+    st = make_parents(path, &s->n_above);
     if (st == TRI_OK) {
         st = make_new(path, &s->scratch);
     }
     if (st != TRI_OK) {
-        remove_parents(path, s->n_made);
-        s->n_made = 0;
+        remove_parents(path, s->n_above);
+        s->n_above = 0;
+    } else if (s->n_above < count_own(from)) {
+        s->n_above = count_own(from);
     }
     return st;
 }
@@ -251,7 +270,7 @@ static void remove_scratch(tri_surroundings *s)
     if (tri_remove_tree(s->scratch, TRI_SCRATCH_S) != TRI_OK) {
         TRI_LOG(TRI_LOG_WARN, "%s", tri_error_last()->sentence);
     } else {
-        remove_parents(s->scratch, s->n_made);
+        remove_parents(s->scratch, s->n_above);
     }
     free(s->scratch);
 }

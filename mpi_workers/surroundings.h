@@ -20,7 +20,7 @@
 
 typedef struct tri_surroundings { /* owned paths; NULL where there is none */
     char *scratch;
-    int n_made; /* folders above it that were made for it */
+    int n_above; /* folders above it that go with it where they are empty */
     char *host_file;
 } tri_surroundings;
 
