@@ -12,6 +12,7 @@
 typedef struct stream {
     size_t n;     /* bytes of the line so far */
     int skipping; /* the line is too long: drop the rest of it */
+    int is_bar;   /* a carriage return stands before it */
     char line[TRI_METRICS_LINE_BYTES];
 } stream;
 
@@ -95,6 +96,15 @@ static int counts(tri_metrics *m, tri_stream which, tri_metric_line *line)
     return 1;
 }
 
+static void pass_on(tri_metrics *m, tri_stream which, tri_metric_line *line,
+                    tri_metric_fn each, void *ctx)
+{
+    if (counts(m, which, line)) {
+        m->lines++;
+        each(ctx, line);
+    }
+}
+
 static void read_line(tri_metrics *m, tri_stream which, tri_metric_fn each,
                       void *ctx)
 {
@@ -116,9 +126,29 @@ static void read_line(tri_metrics *m, tri_stream which, tri_metric_fn each,
         m->texts++;
         said = tri_patterns_read(m->patterns, s->line, s->n, &m->names, &line);
     }
-    if (said && counts(m, which, &line)) {
-        m->lines++;
-        each(ctx, &line);
+    if (said) {
+        pass_on(m, which, &line, each, ctx);
+    }
+}
+
+/* A progress bar is over only when the next one is drawn over it, a step too
+ * late: it is looked at as it stands.  What is found again at its end is said
+ * already. */
+static void glance(tri_metrics *m, tri_stream which, tri_metric_fn each,
+                   void *ctx)
+{
+    stream *s = &m->streams[which];
+    char copy[TRI_PATTERN_BYTES];
+    tri_metric_line line;
+
+    if (!m->patterns || !s->is_bar || s->skipping || s->n == 0 ||
+        s->n > sizeof copy || which == TRI_STREAM_FD) {
+        return;
+    }
+    memcpy(copy, s->line, s->n);
+    if (tri_patterns_read(m->patterns, copy, s->n, &m->names, &line) &&
+        line.step >= 0) {
+        pass_on(m, which, &line, each, ctx);
     }
 }
 
@@ -155,17 +185,13 @@ void tri_metrics_hear(tri_metrics *m, tri_stream which, const char *bytes,
             }
             s->skipping = 0;
             s->n = 0;
+            s->is_bar = *end == '\r';
             part++;
         }
         bytes += part;
         n -= part;
     }
-}
-
-void tri_metrics_feed(tri_metrics *m, const char *bytes, size_t n,
-                      tri_metric_fn each, void *ctx)
-{
-    tri_metrics_hear(m, TRI_STREAM_OUT, bytes, n, each, ctx);
+    glance(m, which, each, ctx);
 }
 
 void tri_metrics_end(tri_metrics *m, tri_metric_fn each, void *ctx)

@@ -53,9 +53,6 @@ void tri_metrics_destroy(tri_metrics *m);
  * whose step cannot be is none. */
 void tri_metrics_hear(tri_metrics *m, tri_stream stream, const char *bytes,
                       size_t n, tri_metric_fn each, void *ctx);
-/* Standard output alone. */
-void tri_metrics_feed(tri_metrics *m, const char *bytes, size_t n,
-                      tri_metric_fn each, void *ctx);
 /* The streams have ended: the last lines may have no end. */
 void tri_metrics_end(tri_metrics *m, tri_metric_fn each, void *ctx);
 

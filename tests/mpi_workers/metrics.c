@@ -35,7 +35,7 @@ static tri_metrics *fresh(const char *own)
 
 static void feed(tri_metrics *m, const char *text)
 {
-    tri_metrics_feed(m, text, strlen(text), on_line, NULL);
+    tri_metrics_hear(m, TRI_STREAM_OUT, text, strlen(text), on_line, NULL);
 }
 
 static void a_line_is_read(void **state)
@@ -70,7 +70,7 @@ static void partial_lines_wait(void **state)
             size_t n =
                     sizeof text - 1 - at < piece ? sizeof text - 1 - at : piece;
 
-            tri_metrics_feed(m, text + at, n, on_line, NULL);
+            tri_metrics_hear(m, TRI_STREAM_OUT, text + at, n, on_line, NULL);
         }
         assert_int_equal(n_lines, 2); /* the third has no end yet */
         assert_int_equal(last.step, 2);
@@ -171,8 +171,8 @@ static void huge_lines_are_dropped(void **state)
 
     (void)state;
     memset(text, '{', n);
-    tri_metrics_feed(m, text, n, on_line, NULL);
-    tri_metrics_feed(m, text, n, on_line, NULL);
+    tri_metrics_hear(m, TRI_STREAM_OUT, text, n, on_line, NULL);
+    tri_metrics_hear(m, TRI_STREAM_OUT, text, n, on_line, NULL);
     feed(m, "\n{\"step\": 7}\n");
     assert_int_equal(tri_metrics_huge(m), 1);
     assert_int_equal(n_lines, 1);
@@ -180,7 +180,8 @@ static void huge_lines_are_dropped(void **state)
     /* nested as deep as a line can: refused, not a crash */
     memset(text, '[', TRI_METRICS_LINE_BYTES - 10);
     memcpy(text, "{\"a\":", 5);
-    tri_metrics_feed(m, text, TRI_METRICS_LINE_BYTES - 10, on_line, NULL);
+    tri_metrics_hear(m, TRI_STREAM_OUT, text, TRI_METRICS_LINE_BYTES - 10,
+                     on_line, NULL);
     feed(m, "\n");
     assert_int_equal(tri_metrics_garbled(m), 1);
     free(text);
@@ -203,7 +204,7 @@ static void binary_noise_does_no_harm(void **state)
                               ? (char)tri_rng_u64(&rng)
                               : alphabet[tri_rng_below(&rng, sizeof alphabet)];
         }
-        tri_metrics_feed(m, text, n, on_line, NULL);
+        tri_metrics_hear(m, TRI_STREAM_OUT, text, n, on_line, NULL);
     }
     feed(m, "\n{\"step\": 5}\n");
     assert_int_equal(last.step, 5);

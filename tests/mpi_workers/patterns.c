@@ -409,8 +409,28 @@ static void lines_belong_to_steps(void **state)
     assert_int_equal(n_lines, 3);
     assert_int_equal(last.step, 1);
     feed(m, OUT, "{'loss': 2.25}\r\n");
+    assert_int_equal(n_lines, 4);
     assert_true(last.step == -1 && last.belongs && last.loss == 2.25);
     assert_int_equal(tri_metrics_garbled(m), 0);
+    tri_metrics_destroy(m);
+}
+
+/* A bar ends when the next one is drawn: it is read before. */
+static void bars_are_read_as_they_stand(void **state)
+{
+    tri_metrics *m = fresh("huggingface", NULL, NULL, 0);
+
+    (void)state;
+    feed(m, ERR, " 11%|#  | 1/9 [00:0");
+    assert_int_equal(n_lines, 0); /* it may be any line */
+    feed(m, ERR, "0<?]\r 22%|#");
+    assert_true(n_lines == 1 && last.step == 1);
+    feed(m, ERR, "  | 2/9 [00:00<?]");
+    assert_true(n_lines == 2 && last.step == 2);
+    feed(m, OUT, "{'loss': 2.25}\n");
+    assert_true(n_lines == 3 && last.belongs);
+    tri_metrics_end(m, on_line, NULL);
+    assert_true(n_lines == 4 && last.step == 2);
     tri_metrics_destroy(m);
 }
 
@@ -555,6 +575,7 @@ int main(void)
             cmocka_unit_test(huggingface),
             cmocka_unit_test(own_patterns_go_before),
             cmocka_unit_test(lines_belong_to_steps),
+            cmocka_unit_test(bars_are_read_as_they_stand),
             cmocka_unit_test(streams_do_not_mix),
             cmocka_unit_test(what_is_said_of_lines),
             cmocka_unit_test(evil_patterns_end),
