@@ -44,7 +44,46 @@ static const char *const studies[] = {
         "objective: {maximize: tokens_per_s, compare: total}\n"
         "resource: {min: 1, max: 8, eta: 2}\nsearch: random\n"
         "checkpoints: {policy: always}\nstart: [{x: 7, g: 4}, {x: 9, g: 1}]\n"
-        "budget: {runs: 80}\nfinals: {top: 2, repeats: 2}\n"};
+        "budget: {runs: 80}\nfinals: {top: 2, repeats: 2}\n",
+        "study: f\nmodel: {kind: synthetic}\n" SPACE
+        "objective: {minimize: loss}\nscheduler: asha-stop\n"
+        "resource: {min: 1, max: 9, eta: 3}\n"
+        "budget: {trials: 30}\nfinals: {top: 2, repeats: 2}\n",
+        "study: g\nmodel: {kind: process, command: [train]}\n" SPACE
+        "objective: {maximize: tokens_per_s, compare: total}\n"
+        "scheduler: {kind: asha-stop, brackets: 2}\n"
+        "resource: {min: 2, max: 16, eta: 2}\n"
+        "budget: {trials: 25, runs: 60, time: 100 s}\nfinals: none\n"
+        "baseline: {x: 0, g: 4}\n",
+        "study: h\nmodel: {kind: synthetic}\n" SPACE
+        "objective: {minimize: loss}\nscheduler: asha-delayed\n"
+        "resource: {min: 1, max: 9, eta: 3}\n"
+        "budget: {trials: 30}\nfinals: {top: 2, repeats: 2}\n",
+        "study: i\nmodel: {kind: synthetic}\n" SPACE
+        "objective: {minimize: loss}\nscheduler: sha\n"
+        "resource: {min: 1, max: 9, eta: 3}\n"
+        "budget: {trials: 30}\nfinals: {top: 2, repeats: 2}\n"
+        "baseline: {x: 0, g: 4}\n",
+        "study: j\nmodel: {kind: process, command: [train]}\n" SPACE
+        "objective: {maximize: tokens_per_s, compare: per_rank}\n"
+        "scheduler: {kind: sha, n: 10, brackets: 1}\n"
+        "resource: {min: 1, max: 8, eta: 2}\n"
+        "budget: {runs: 90, time: 100 s}\nfinals: {top: 2, repeats: 2}\n",
+        "study: k\nmodel: {kind: synthetic}\n" SPACE
+        "objective: {minimize: loss}\nscheduler: hyperband\n"
+        "resource: {min: 1, max: 9, eta: 3}\n"
+        "budget: {trials: 40}\nfinals: {top: 2, repeats: 2}\n"
+        "baseline: {x: 0, g: 4}\n",
+        "study: l\nmodel: {kind: synthetic}\n" SPACE
+        "objective: {minimize: loss}\nscheduler: async-hyperband\n"
+        "resource: {min: 1, max: 9, eta: 3}\n"
+        "checkpoints: {policy: always}\n"
+        "budget: {runs: 70}\nfinals: {top: 2, repeats: 2}\n",
+        "study: m\nmodel: {kind: synthetic}\n"
+        "space: {x: {int: [0, 40]}, g: {choice: [1, 2, 4]}}\nranks: g\n"
+        "objective: {minimize: loss}\nscheduler: pasha\n"
+        "resource: {min: 1, max: 27, eta: 3}\n"
+        "budget: {trials: 40}\nfinals: {top: 2, repeats: 2}\n"};
 
 #define N_STUDIES (sizeof studies / sizeof studies[0])
 

@@ -151,6 +151,20 @@ static int64_t place_of(const tri_sched *s, int bracket, int rung,
     return place;
 }
 
+/* Whether a promotion is judged by all results of the rung, at any time. */
+static int promotes_by_results(const tracker *t)
+{
+    switch (t->study->scheduler.kind) {
+    case TRI_SCHED_ASHA:
+    case TRI_SCHED_ASHA_DELAYED:
+    case TRI_SCHED_ASYNC_HYPERBAND:
+    case TRI_SCHED_PASHA:
+        return 1;
+    default:
+        return 0;
+    }
+}
+
 /* Who has just been promoted is among the best floor(n / eta). */
 static void check_promotion(tracker *t, const tri_ctl *ctl, int64_t trial)
 {
@@ -164,8 +178,10 @@ static void check_promotion(tracker *t, const tri_ctl *ctl, int64_t trial)
         if (!tri_sched_was_promoted(s, trial, rung)) {
             continue;
         }
-        place = place_of(s, v.bracket, rung, trial, &n);
-        assert_true(place >= 0 && place < n / t->study->resource.eta);
+        if (promotes_by_results(t)) {
+            place = place_of(s, v.bracket, rung, trial, &n);
+            assert_true(place >= 0 && place < n / t->study->resource.eta);
+        }
         t->left_rung[trial] = rung;
         t->promotions++;
     }
@@ -178,6 +194,17 @@ static void check_promotions(tracker *t, const tri_ctl *ctl)
 
     for (int i = 0; i < n; i++) {
         check_promotion(t, ctl, changed[i]);
+    }
+}
+
+/* Not even late arrivals make the promoted more than their share. */
+static void check_shares(const tracker *t, const tri_ctl *ctl)
+{
+    tri_rung_view v[MAX_RUNGS];
+    int n = tri_sched_rungs(tri_ctl_sched(ctl), v, MAX_RUNGS);
+
+    for (int i = 0; i < n && i < MAX_RUNGS; i++) {
+        assert_true(v[i].promoted <= v[i].results / t->study->resource.eta);
     }
 }
 
@@ -195,8 +222,9 @@ tri_status check_invariants(void *ctx, const tri_event *event,
     check_run_states(t, ctl);
     check_flight(t, ctl);
     check_budget(t, ctl);
-    if (t->study->scheduler.kind == TRI_SCHED_ASHA) {
-        check_promotions(t, ctl);
+    check_promotions(t, ctl);
+    if (t->study->scheduler.kind == TRI_SCHED_ASHA_DELAYED) {
+        check_shares(t, ctl);
     }
     return TRI_OK;
 }

@@ -9,17 +9,33 @@
 #include <string.h>
 
 #define SEED    4242u
-#define STUDIES 60
+#define STUDIES 120
 
 static const char *const objectives[] = {"{minimize: loss}",
                                          "{maximize: tokens_per_s, "
                                          "compare: total}",
                                          "{minimize: step_s}"};
+static const char *const schedulers[] = {
+        "asha",      "asha",
+        "none",      "{kind: asha, brackets: 2}",
+        "asha-stop", "asha-delayed",
+        "sha",       "{kind: sha, brackets: 1}",
+        "hyperband", "async-hyperband",
+        "pasha"};
 static const char *const curves[] = {"bowl", "ridge", "crossing", "flat"};
 
 static int pick(tri_rng *rng, int n)
 {
     return (int)tri_rng_below(rng, (uint64_t)n);
+}
+
+/* Two brackets need two rungs. */
+static const char *scheduler(tri_rng *rng, int max)
+{
+    const char *s =
+            schedulers[pick(rng, sizeof schedulers / sizeof schedulers[0])];
+
+    return max > 1 || !strstr(s, "brackets: 2") ? s : "asha";
 }
 
 static void random_study(tri_rng *rng, char *yaml, size_t bytes)
@@ -47,8 +63,8 @@ static void random_study(tri_rng *rng, char *yaml, size_t bytes)
              "finals: %s\n",
              pick(rng, 1000), curves[pick(rng, 4)], 0.1 * pick(rng, 3),
              0.3 * pick(rng, 3), 0.1 * pick(rng, 3), objectives[pick(rng, 3)],
-             pick(rng, 2) ? "random" : "quasi", pick(rng, 5) ? "asha" : "none",
-             max, eta, 5 + pick(rng, 60), 5 + pick(rng, 150),
+             pick(rng, 2) ? "random" : "quasi", scheduler(rng, max), max, eta,
+             5 + pick(rng, 60), 5 + pick(rng, 150),
              pick(rng, 2) ? "none" : "{top: 2, repeats: 2}");
 }
 

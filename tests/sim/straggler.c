@@ -6,8 +6,9 @@
  *
  * straggler_retry.csv requeues what is dropped, as the product does; of
  * straggler_table.csv, where it is lost for good, only p = 0 is reachable.
- * Spread: straggler_retry.csv gives none, so the repeats' own is taken for
- * both means.
+ * `sha` opens a new bracket of 256 wherever ranks would be idle, `sha1` has one
+ * at a time.  Spread: straggler_retry.csv gives none, so the repeats' own is
+ * taken for both means.
  */
 #include "tests/sim/fixture.h"
 
@@ -22,6 +23,7 @@
 /* The product's own retry limits would end trials that the tables' never do. */
 static const char format[] = "study: straggler\n"
                              "seed: %d\n"
+                             "scheduler: %s\n"
                              "model: {kind: synthetic, curve: flat}\n"
                              "space:\n"
                              "  x: {float: [0, 1]}\n"
@@ -35,19 +37,20 @@ static const char format[] = "study: straggler\n"
                              "budget: {trials: 1000000}\n"
                              "finals: none\n";
 
+#define SHA1 "{kind: sha, brackets: 1}"
 /* A throughput starts afresh at every rung, a loss goes on. */
 #define SCRATCH "{maximize: tokens_per_s}"
 #define RESUME  "{minimize: loss}"
 
-static int trained_to_top(const char *objective, int seed, double sigma,
-                          double p)
+static int trained_to_top(const char *scheduler, const char *objective,
+                          int seed, double sigma, double p)
 {
     tri_sim_settings set;
     tri_sim_result r;
     char yaml[1024];
     int n;
 
-    snprintf(yaml, sizeof yaml, format, seed, objective);
+    snprintf(yaml, sizeof yaml, format, seed, scheduler, objective);
     tri_sim_defaults(&set);
     set.workers = 25;
     set.straggle = sigma;
@@ -80,14 +83,14 @@ static double expected(const char *file, const char *key)
     return mean;
 }
 
-static void check_cell(const char *file, const char *key, const char *objective,
-                       double sigma, double p)
+static void check_cell(const char *file, const char *key, const char *scheduler,
+                       const char *objective, double sigma, double p)
 {
     double mean = expected(file, key);
     double sum = 0, square = 0, ours, error;
 
     for (int i = 0; i < REPEATS; i++) {
-        int n = trained_to_top(objective, i + 1, sigma, p);
+        int n = trained_to_top(scheduler, objective, i + 1, sigma, p);
 
         sum += n;
         square += (double)n * n;
@@ -102,26 +105,39 @@ static void check_cell(const char *file, const char *key, const char *objective,
 static void nothing_dropped(void **state)
 {
     (void)state;
-    check_cell("straggler_table.csv", "asha,0,0.1,0,", SCRATCH, 0.1, 0);
-    check_cell("straggler_table.csv", "asha,0,1.33,0,", SCRATCH, 1.33, 0);
+    check_cell("straggler_table.csv", "asha,0,0.1,0,", "asha", SCRATCH, 0.1, 0);
+    check_cell("straggler_table.csv", "asha,0,1.33,0,", "asha", SCRATCH, 1.33,
+               0);
 }
 
 static void nothing_dropped_and_going_on(void **state)
 {
     (void)state;
-    check_cell("straggler_table.csv", "asha,1,0.1,0,", RESUME, 0.1, 0);
-    check_cell("straggler_table.csv", "asha,1,0.56,0,", RESUME, 0.56, 0);
+    check_cell("straggler_table.csv", "asha,1,0.1,0,", "asha", RESUME, 0.1, 0);
+    check_cell("straggler_table.csv", "asha,1,0.56,0,", "asha", RESUME, 0.56,
+               0);
 }
 
 static void dropped_and_requeued(void **state)
 {
     (void)state;
-    check_cell("straggler_retry.csv", "asha+retry,0,0.1,0.003,", SCRATCH, 0.1,
-               0.003);
-    check_cell("straggler_retry.csv", "asha+retry,0,0.56,0.01,", SCRATCH, 0.56,
-               0.01);
-    check_cell("straggler_retry.csv", "asha+retry,0,1.33,0.001,", SCRATCH, 1.33,
-               0.001);
+    check_cell("straggler_retry.csv", "asha+retry,0,0.1,0.003,", "asha",
+               SCRATCH, 0.1, 0.003);
+    check_cell("straggler_retry.csv", "asha+retry,0,0.56,0.01,", "asha",
+               SCRATCH, 0.56, 0.01);
+    check_cell("straggler_retry.csv", "asha+retry,0,1.33,0.001,", "asha",
+               SCRATCH, 1.33, 0.001);
+}
+
+static void synchronous(void **state)
+{
+    (void)state;
+    check_cell("straggler_table.csv", "sha,0,0.56,0,", "sha", SCRATCH, 0.56, 0);
+    check_cell("straggler_table.csv", "sha,1,1.33,0,", "sha", RESUME, 1.33, 0);
+    check_cell("straggler_table.csv", "sha1,0,0.1,0,", SHA1, SCRATCH, 0.1, 0);
+    check_cell("straggler_table.csv", "sha1,0,1.33,0,", SHA1, SCRATCH, 1.33, 0);
+    check_cell("straggler_retry.csv", "sha+retry,0,0.56,0.003,", "sha", SCRATCH,
+               0.56, 0.003);
 }
 
 int main(void)
@@ -130,6 +146,7 @@ int main(void)
             cmocka_unit_test(nothing_dropped),
             cmocka_unit_test(nothing_dropped_and_going_on),
             cmocka_unit_test(dropped_and_requeued),
+            cmocka_unit_test(synchronous),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
