@@ -110,6 +110,30 @@ tri_status tri_app_study_built(const tri_study *study)
     return st;
 }
 
+#ifndef TRI_HAVE_MPI
+/* A plugin cannot be loaded without MPI, but it can be missing. */
+static tri_status library_is_there(const tri_study *study)
+{
+    char path[4096];
+    FILE *f;
+
+    if (study->model.kind != TRI_MODEL_PLUGIN) {
+        return TRI_OK;
+    }
+    tri_study_resolve(study, study->model.u.plugin.library, path, sizeof path);
+    f = fopen(path, "rb");
+    if (!f) {
+        tri_status st = TRI_FAIL(TRI_EIO, "the plugin %s cannot be read: %s",
+                                 path, strerror(errno));
+
+        tri_error_place(study->path, 0, 0);
+        return st;
+    }
+    fclose(f);
+    return TRI_OK;
+}
+#endif
+
 tri_status tri_app_study_ready(const tri_study *study)
 {
 #ifdef TRI_HAVE_MPI
@@ -120,8 +144,7 @@ tri_status tri_app_study_ready(const tri_study *study)
     }
     return st;
 #else
-    (void)study; /* nothing is trained by this build */
-    return TRI_OK;
+    return library_is_there(study); /* nothing is trained by this build */
 #endif
 }
 

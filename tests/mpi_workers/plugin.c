@@ -148,6 +148,32 @@ static void values_have_types(void **state)
     tri_study_destroy(s);
 }
 
+static void options_are_plain(void **state)
+{
+    static const char *const texts[] = {
+            "study: p\nmodel: {kind: plugin, library: x.so, options: {n: "
+            "[1]}}\n"
+            "space: {x: 1}\nobjective: {minimize: loss}\n",
+            "study: p\nmodel: {kind: plugin, library: x.so, options: fast}\n"
+            "space: {x: 1}\nobjective: {minimize: loss}\n",
+            "study: p\nmodel: {kind: plugin}\n"
+            "space: {x: 1}\nobjective: {minimize: loss}\n"};
+    static const char *const said[] = {"expected a plain value",
+                                       "expected a map of names and values",
+                                       "the path of the plugin's shared"};
+
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        tri_study *s = NULL;
+
+        assert_int_equal(tri_study_parse(texts[i], strlen(texts[i]), "p", NULL,
+                                         NULL, &s),
+                         TRI_ETYPE);
+        assert_int_equal(tri_error_last()->line, 2);
+        assert_non_null(strstr(tri_error_last()->sentence, said[i]));
+    }
+}
+
 /* ---- reports ----------------------------------------------------------- */
 
 static tri_plugin_heard hear(const tri_study *s, int64_t from, int64_t asked)
@@ -305,6 +331,7 @@ int main(void)
             cmocka_unit_test(a_library_is_checked),
             cmocka_unit_test(a_path_is_relative_to_the_study),
             cmocka_unit_test(values_have_types),
+            cmocka_unit_test(options_are_plain),
             cmocka_unit_test(reports_of_a_call_are_taken_together),
             cmocka_unit_test(reports_that_cannot_be),
             cmocka_unit_test(what_the_objective_needs),
