@@ -211,7 +211,8 @@ static void hear_child(tri_trial *t, tri_vote *vote)
     }
     put_news(t, ended, vote);
     judge(t, ended ? &end : NULL, vote);
-    vote->all = ended && tri_news_is_empty(&t->news);
+    /* what it ended with is judged in the next round */
+    vote->all = ended && !vote->has && tri_news_is_empty(&t->news);
 }
 
 void tri_process_hear(tri_trial *t, tri_vote *vote)
