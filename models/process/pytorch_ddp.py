@@ -18,6 +18,7 @@ import contextlib
 import json
 import os
 import resource
+import signal
 
 import torch
 import torch.distributed as dist
@@ -117,22 +118,27 @@ def load(folder, model, optimizer):
     return state["step"]
 
 
-def train_step(model, optimizer, x, y, micro_batch, total):
-    """One optimiser step over this rank's samples; the mean loss over all.
-    `total` is a scalar to sum in."""
+def train_step(model, optimizer, x, y, micro_batch, sums):
+    """One optimiser step over this rank's samples.  To `sums` comes the mean
+    loss; then they are made those of all ranks."""
     pieces = list(zip(x.split(micro_batch), y.split(micro_batch)))
-    total.zero_()
     optimizer.zero_grad(set_to_none=True)
     for i, (a, b) in enumerate(pieces):
         last = i + 1 == len(pieces)  # gradients are summed over ranks once
         with contextlib.nullcontext() if last else model.no_sync():
             loss = model(a, b) / len(pieces)
             loss.backward()
-        total += loss.detach()
+        sums[0] += loss.detach()
     nn.utils.clip_grad_norm_(model.parameters(), 1.0)
     optimizer.step()
-    dist.all_reduce(total)
-    return total.item() / dist.get_world_size()
+    dist.all_reduce(sums)
+
+
+def tell(step, samples, loss):
+    """A line of a step, of all ranks."""
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    report(step=step, samples=samples, tokens=samples * SEQUENCE, loss=loss,
+           bytes=usage.ru_maxrss * 1024)
 
 
 def read_options():
@@ -179,23 +185,27 @@ def main():
     done = load(os.environ.get("TRIREME_RESUME_DIR"), module, optimizer)
     model = DistributedDataParallel(module, bucket_cap_mb=options.bucket_mb,
                                     broadcast_buffers=False)
-    total = torch.zeros(())
     text = write_text(options.seed)
     checkpoints = os.environ.get("TRIREME_CHECKPOINT_DIR")
+    asked = []  # to end early
+    if checkpoints:
+        signal.signal(signal.SIGTERM, lambda *_: asked.append(True))
 
+    sums = torch.zeros(2)  # loss; how many ranks were asked to end
     for step in range(done + 1, options.steps + 1):
         x, y = batch_of(text, seed, step, options.global_batch)
-        loss = train_step(model, optimizer, x[rank * share:][:share],
-                          y[rank * share:][:share], options.micro_batch, total)
-        # before the last line: who has reached its last step may be stopped
-        if checkpoints and rank == 0 and step == options.steps:
+        sums[0], sums[1] = 0, len(asked)
+        train_step(model, optimizer, x[rank * share:][:share],
+                   y[rank * share:][:share], options.micro_batch, sums)
+        loss, n_asked = sums.tolist()  # the same on all, so all end here
+        last = n_asked > 0 or step == options.steps
+        if last and checkpoints and rank == 0:
             save(checkpoints, step, module, optimizer)
         if rank == 0:
-            usage = resource.getrusage(resource.RUSAGE_SELF)
-            report(step=step, samples=options.global_batch,
-                   tokens=options.global_batch * SEQUENCE, loss=loss,
-                   bytes=usage.ru_maxrss * 1024)
-    # In this order, and with `total` alive: PyTorch 1.13 can deadlock where a
+            tell(step, options.global_batch, loss / world)
+        if last:
+            break
+    # In this order, and with `sums` alive: PyTorch 1.13 can deadlock where a
     # thread of gloo is the last to let go of a tensor that Python has seen.
     del model
     dist.destroy_process_group()
