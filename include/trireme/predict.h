@@ -1,0 +1,163 @@
+/*
+ * Predictors: from records to a belief about configurations that were not run.
+ *
+ *   space  ->  encoding: configurations as rows of numbers
+ *   objectives  ->  warp: a scale on which a normal belief fits
+ *   samples  ->  predictor  ->  model: mean and spread of any configuration
+ *
+ * A predictor is an operations table (gp, trees, mlp); a model is what it
+ * learned.  Costs throughout: lower is better.
+ *
+ * Outside the controller's line: libm, BLAS and LAPACK are used, so results may
+ * differ in their last bits from one processor to the next.  No clock, file or
+ * thread.  The same samples and seed give the same model on one machine.  An
+ * encoding is immutable and may be shared; a model belongs to one thread.
+ */
+#ifndef TRIREME_PREDICT_H
+#define TRIREME_PREDICT_H
+
+#include "trireme/space.h"
+
+/* ---- encoding -------------------------------------------------------- */
+
+typedef enum tri_axis_kind {
+    TRI_AXIS_NUMBER, /* one column in [0, 1], linear or logarithmic */
+    TRI_AXIS_LEVELS, /* a column a value: sqrt(1/2) there, else 0, so that two
+                      * different values are at distance 1 */
+    TRI_AXIS_ACTIVE  /* one column: whether a conditional parameter is */
+} tri_axis_kind;
+
+/* Columns that mean one thing and share a length scale. */
+typedef struct tri_axis {
+    const char *name; /* of the parameter or feature, borrowed from the space;
+                       * "ranks" for the number of ranks */
+    tri_axis_kind kind;
+    int first, width; /* columns [first, first + width) */
+} tri_axis;
+
+typedef struct tri_encoding tri_encoding;
+
+/*
+ * How configurations of `space` are encoded.  Numbers by their range,
+ * logarithmically where the domain says so or where all are positive and the
+ * largest is at least four times the smallest.  Words and booleans as levels;
+ * three to five numbers as a number and as levels, since it is not known
+ * whether their order means anything.  An inactive number stands in the
+ * middle.  Features, and the ranks where they vary, are numbers over the range
+ * that they have in a sample of the space.  What never varies has no column.
+ * Borrows `space`.  [out] owned.  TRI_ENOMEM.
+ */
+TRI_API tri_status tri_encoding_create(const tri_space *space,
+                                       tri_encoding **out);
+TRI_API void tri_encoding_destroy(tri_encoding *e);
+TRI_API int tri_encoding_width(const tri_encoding *e); /* columns; may be 0 */
+TRI_API int tri_encoding_n_axes(const tri_encoding *e);
+TRI_API const tri_axis *tri_encoding_axis(const tri_encoding *e, int i);
+/* [out] x[width]. */
+TRI_API void tri_encode(const tri_encoding *e, const tri_config *c, double *x);
+
+/* ---- warp ------------------------------------------------------------ */
+
+/*
+ * A monotone map from costs to about standard normal values: Box and Cox's
+ * powers (1964) of |cost| where all costs have one sign, those of Yeo and
+ * Johnson (2000) otherwise; the power is that of the largest likelihood under
+ * a mild prior for the square root, so that twelve decades or one outlier do
+ * no harm.
+ */
+typedef struct tri_warp {
+    int powers; /* 0: Box-Cox, 1: Yeo-Johnson */
+    double sign, lambda, shift, scale, mean, sd;
+} tri_warp;
+
+/* Fit to n >= 1 finite costs; equal ones give a warp to zeros. */
+TRI_API void tri_warp_fit(tri_warp *w, const double *cost, int n);
+TRI_API double tri_warp_apply(const tri_warp *w, double cost);
+TRI_API double tri_warp_invert(const tri_warp *w, double value);
+
+/* ---- models ---------------------------------------------------------- */
+
+typedef struct tri_samples {
+    int n;
+    int width;              /* columns of x */
+    const double *x;        /* n x width */
+    const double *y;        /* n values, warped, finite; lower is better */
+    const double *resource; /* n positive numbers; NULL: all alike */
+} tri_samples;
+
+typedef struct tri_model tri_model;
+
+typedef struct tri_predictor_ops {
+    const char *name; /* gp, trees, mlp */
+    /* Learn.  `before` (may be NULL): a model of the same encoding learned
+     * earlier, whose hyper-parameters are a start.  [out] owned.
+     * TRI_ENOMEM; TRI_EINVAL without a sample. */
+    tri_status (*fit)(const tri_encoding *e, const tri_samples *s,
+                      uint64_t seed, const tri_model *before, tri_model **out);
+    /* Mean and standard deviation (of the value without its noise) of m
+     * configurations x[m][width] at `resource` (ignored where the samples
+     * had none).  `sd` may be NULL. */
+    void (*predict)(const tri_model *model, const double *x, int m,
+                    double resource, double *mean, double *sd);
+    /* Optional: know of one more sample, the hyper-parameters unchanged; and
+     * forget all but the first n again.  For runs that are still pending. */
+    tri_status (*add)(tri_model *model, const double *x, double y,
+                      double resource);
+    void (*truncate)(tri_model *model, int n);
+    /* Samples that the model holds. */
+    int (*size)(const tri_model *model);
+    /* Optional: one joint draw of the values at x[m][width], for Thompson
+     * sampling; without it each is drawn by itself. */
+    tri_status (*draw)(const tri_model *model, const double *x, int m,
+                       double resource, uint64_t seed, double *out);
+    /* Hyper-parameters for the record: "ls.tp=0.8 noise=0.03". */
+    void (*describe)(const tri_model *model, char *buf, size_t bytes);
+    void (*destroy)(tri_model *model);
+} tri_predictor_ops;
+
+TRI_API extern const tri_predictor_ops tri_predictor_gp;
+TRI_API extern const tri_predictor_ops tri_predictor_trees;
+TRI_API extern const tri_predictor_ops tri_predictor_mlp;
+
+/* By name; NULL if there is none. */
+TRI_API const tri_predictor_ops *tri_predictor_find(const char *name);
+
+/* Kendall's tau-b of two series: 1 the same order, -1 the opposite, 0 where
+ * either is constant or n < 2.  O(n log n) (Knight, 1966). */
+TRI_API double tri_kendall_tau(const double *a, const double *b, int n);
+
+/*
+ * `auto`: the predictor with the largest tau between what it predicts of
+ * left-out samples (folds of whole configurations, at most five) and their
+ * values; gp wins ties, and below ten samples without a trial.  [out] *tau: of
+ * the chosen one, NaN where it was not tried.  TRI_ENOMEM.
+ */
+TRI_API tri_status tri_predictor_choose(const tri_encoding *e,
+                                        const tri_samples *s, uint64_t seed,
+                                        const tri_predictor_ops **out,
+                                        double *tau);
+
+/* ---- feasibility ----------------------------------------------------- */
+
+typedef struct tri_feasibility tri_feasibility;
+
+/*
+ * The probability that a configuration runs at all, learned from which ones
+ * did: a Gaussian process over labels +1 and -1 with a linear part, so that it
+ * reaches beyond what was tried (least-squares classification; Rasmussen and
+ * Williams, 2006, section 6.5).  `peak` (may be NULL): the peak memory of each
+ * in bytes, NaN where it is not known; `limit`: what there is, 0 if not known:
+ * with both, the chance that the predicted peak exceeds the limit counts too.
+ * [out] owned.  TRI_ENOMEM.
+ */
+TRI_API tri_status tri_feasibility_fit(const tri_encoding *e, int n,
+                                       const double *x,
+                                       const unsigned char *failed,
+                                       const double *peak, double limit,
+                                       uint64_t seed, tri_feasibility **out);
+TRI_API void tri_feasibility_destroy(tri_feasibility *f);
+/* [out] p[m], each in [0, 1]; `bytes` (may be NULL): predicted peaks, NaN. */
+TRI_API void tri_feasibility_predict(const tri_feasibility *f, const double *x,
+                                     int m, double *p, double *bytes);
+
+#endif

@@ -1,0 +1,303 @@
+/*
+ * Configurations as rows of numbers.
+ */
+#include "trireme/predict.h"
+
+#include "trireme/rng.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Configurations that show the range of features and ranks. */
+#define SAMPLE 256
+/* A number with so few values may stand for names. */
+#define LEVELS_LEAST 3
+#define LEVELS_MOST  5
+/* From this ratio of largest to smallest on distances are ratios. */
+#define LOG_RATIO 4.0
+/* Of a choice with more words only the first have columns of their own. */
+#define WORDS_MOST 64
+
+typedef enum source {
+    FROM_PARAM,
+    FROM_FEATURE,
+    FROM_RANKS
+} source;
+
+typedef struct column_set { /* what fills an axis */
+    source from;
+    int index;               /* of the parameter or feature */
+    int log;                 /* number: of its logarithm */
+    double lo, hi;           /* number: after the logarithm */
+    const tri_value *values; /* levels */
+} column_set;
+
+struct tri_encoding {
+    const tri_space *space;
+    tri_axis *axes;
+    column_set *sets;
+    int n_axes, room;
+    int width;
+};
+
+static tri_status add_axis(tri_encoding *e, const tri_axis *axis,
+                           const column_set *set)
+{
+    if (e->n_axes == e->room) {
+        int room = e->room ? 2 * e->room : 16;
+        tri_axis *axes = realloc(e->axes, (size_t)room * sizeof *axes);
+        column_set *sets;
+
+        if (!axes) {
+            return TRI_FAIL(TRI_ENOMEM, "no memory for an encoding");
+        }
+        e->axes = axes;
+        sets = realloc(e->sets, (size_t)room * sizeof *sets);
+        if (!sets) {
+            return TRI_FAIL(TRI_ENOMEM, "no memory for an encoding");
+        }
+        e->sets = sets;
+        e->room = room;
+    }
+    e->axes[e->n_axes] = *axis;
+    e->axes[e->n_axes].first = e->width;
+    e->sets[e->n_axes] = *set;
+    e->width += axis->width;
+    e->n_axes++;
+    return TRI_OK;
+}
+
+static tri_status add_number(tri_encoding *e, const char *name, source from,
+                             int index, double lo, double hi, int log)
+{
+    tri_axis axis = {.name = name, .kind = TRI_AXIS_NUMBER, .width = 1};
+    column_set set = {.from = from, .index = index};
+
+    if (!(hi > lo)) {
+        return TRI_OK;
+    }
+    set.log = lo > 0 && (log || hi / lo >= LOG_RATIO);
+    set.lo = set.log ? log2(lo) : lo;
+    set.hi = set.log ? log2(hi) : hi;
+    return add_axis(e, &axis, &set);
+}
+
+static tri_status add_levels(tri_encoding *e, const tri_param *p, int n)
+{
+    tri_axis axis = {.name = p->name,
+                     .kind = TRI_AXIS_LEVELS,
+                     .width = n < WORDS_MOST ? n : WORDS_MOST};
+    column_set set = {
+            .from = FROM_PARAM, .index = p->column, .values = p->domain.values};
+
+    return add_axis(e, &axis, &set);
+}
+
+/* ---- parameters --------------------------------------------------------- */
+
+static int is_number(tri_value v)
+{
+    return v.type == TRI_INT || v.type == TRI_REAL;
+}
+
+static double number_of(tri_value v)
+{
+    return v.type == TRI_REAL ? v.u.d : (double)v.u.i;
+}
+
+/* The range of a domain of numbers; 0 where it has words or booleans. */
+static int range_of(const tri_domain *d, double *lo, double *hi)
+{
+    if (d->kind == TRI_DOMAIN_FLOAT) {
+        *lo = d->flo;
+        *hi = d->fhi;
+        return 1;
+    }
+    if (d->kind == TRI_DOMAIN_INT) {
+        *lo = (double)d->lo;
+        *hi = (double)d->hi;
+        return 1;
+    }
+    *lo = INFINITY;
+    *hi = -INFINITY;
+    for (int i = 0; i < d->n_values; i++) {
+        if (!is_number(d->values[i])) {
+            return 0;
+        }
+        *lo = fmin(*lo, number_of(d->values[i]));
+        *hi = fmax(*hi, number_of(d->values[i]));
+    }
+    return d->n_values > 0;
+}
+
+static tri_status add_param(tri_encoding *e, const tri_param *p)
+{
+    const tri_domain *d = &p->domain;
+    tri_axis active = {.name = p->name, .kind = TRI_AXIS_ACTIVE, .width = 1};
+    column_set set = {.from = FROM_PARAM, .index = p->column};
+    double lo, hi;
+
+    if (p->when) {
+        TRI_TRY(add_axis(e, &active, &set));
+    }
+    if (d->kind == TRI_DOMAIN_CONST || (d->values && d->n_values < 2)) {
+        return TRI_OK;
+    }
+    if (!range_of(d, &lo, &hi)) {
+        return add_levels(e, p, d->n_values);
+    }
+    TRI_TRY(add_number(e, p->name, FROM_PARAM, p->column, lo, hi,
+                       d->log || d->log2));
+    if (d->values && d->n_values >= LEVELS_LEAST &&
+        d->n_values <= LEVELS_MOST) {
+        return add_levels(e, p, d->n_values);
+    }
+    return TRI_OK;
+}
+
+/* ---- features and ranks ---------------------------------------------------
+ */
+
+static double derived(const tri_encoding *e, const tri_config *c, source from,
+                      int index)
+{
+    double value;
+    int ranks;
+
+    if (from == FROM_RANKS) {
+        return tri_space_ranks(e->space, c, &ranks) == TRI_OK ? (double)ranks
+                                                              : NAN;
+    }
+    return tri_space_feature(e->space, c, index, &value) == TRI_OK ? value
+                                                                   : NAN;
+}
+
+/* The range that something derived has over a sample of the space. */
+static tri_status add_derived(tri_encoding *e, const char *name, source from,
+                              int index)
+{
+    int n = tri_space_n_params(e->space);
+    tri_config *c = calloc((size_t)n + 1, sizeof *c);
+    tri_rng rng = tri_rng_stream(0, (uint64_t)index, TRI_RNG_EXPLORE);
+    double lo = INFINITY;
+    double hi = -INFINITY;
+
+    if (!c) {
+        return TRI_FAIL(TRI_ENOMEM, "no memory for an encoding");
+    }
+    for (int i = 0; i < SAMPLE; i++) {
+        double v;
+
+        if (tri_space_sample(e->space, &rng, c) != TRI_OK) {
+            break;
+        }
+        v = derived(e, c, from, index);
+        if (isfinite(v)) {
+            lo = fmin(lo, v);
+            hi = fmax(hi, v);
+        }
+    }
+    free(c);
+    tri_error_clear();
+    return hi > lo ? add_number(e, name, from, index, lo, hi, 0) : TRI_OK;
+}
+
+static tri_status add_all(tri_encoding *e)
+{
+    const tri_space *s = e->space;
+
+    for (int i = 0; i < tri_space_n_params(s); i++) {
+        TRI_TRY(add_param(e, tri_space_param(s, i)));
+    }
+    for (int i = 0; i < tri_space_n_features(s); i++) {
+        TRI_TRY(add_derived(e, tri_space_feature_name(s, i), FROM_FEATURE, i));
+    }
+    return add_derived(e, "ranks", FROM_RANKS, 0);
+}
+
+tri_status tri_encoding_create(const tri_space *space, tri_encoding **out)
+{
+    tri_encoding *e = calloc(1, sizeof *e);
+    tri_status st;
+
+    if (!e) {
+        return TRI_FAIL(TRI_ENOMEM, "no memory for an encoding");
+    }
+    e->space = space;
+    st = add_all(e);
+    if (st != TRI_OK) {
+        tri_encoding_destroy(e);
+        return st;
+    }
+    *out = e;
+    return TRI_OK;
+}
+
+void tri_encoding_destroy(tri_encoding *e)
+{
+    if (e) {
+        free(e->axes);
+        free(e->sets);
+        free(e);
+    }
+}
+
+int tri_encoding_width(const tri_encoding *e)
+{
+    return e->width;
+}
+
+int tri_encoding_n_axes(const tri_encoding *e)
+{
+    return e->n_axes;
+}
+
+const tri_axis *tri_encoding_axis(const tri_encoding *e, int i)
+{
+    return &e->axes[i];
+}
+
+/* ---- use ----------------------------------------------------------------- */
+
+static double encode_number(const tri_encoding *e, const column_set *set,
+                            const tri_config *c)
+{
+    double v = NAN;
+
+    if (set->from != FROM_PARAM) {
+        v = derived(e, c, set->from, set->index);
+    } else if (is_number(c[set->index])) {
+        v = number_of(c[set->index]);
+    }
+    if (set->log) {
+        v = v > 0 ? log2(v) : NAN;
+    }
+    v = (v - set->lo) / (set->hi - set->lo);
+    return isfinite(v) ? fmin(fmax(v, -1.0), 2.0) : 0.5;
+}
+
+void tri_encode(const tri_encoding *e, const tri_config *c, double *x)
+{
+    for (int i = 0; i < e->n_axes; i++) {
+        const tri_axis *axis = &e->axes[i];
+        const column_set *set = &e->sets[i];
+
+        switch (axis->kind) {
+        case TRI_AXIS_NUMBER:
+            x[axis->first] = encode_number(e, set, c);
+            break;
+        case TRI_AXIS_ACTIVE:
+            x[axis->first] = c[set->index].type != TRI_INACTIVE;
+            break;
+        case TRI_AXIS_LEVELS:
+            for (int k = 0; k < axis->width; k++) {
+                x[axis->first + k] =
+                        tri_value_equal(c[set->index], set->values[k])
+                                ? sqrt(0.5)
+                                : 0;
+            }
+            break;
+        }
+    }
+}

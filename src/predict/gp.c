@@ -1,0 +1,546 @@
+/*
+ * A Gaussian process over configurations and resources: the predictor.
+ *
+ * Hyper-parameters are learned from at most LEARN_MOST samples, the belief is
+ * that given at most KEEP_MOST (a subset of data: the best, and of the rest an
+ * even spread in their order); one more sample is a row more of the Cholesky
+ * factor.
+ */
+#include "src/predict/gp_kernel.h"
+#include "src/predict/lapack.h"
+#include "trireme/rng.h"
+
+#include <cblas.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LEARN_MOST 300
+#define KEEP_MOST  2000
+/* Of a subset so much is for the best. */
+#define BEST_SHARE 4
+#define JITTER     1e-8
+/* Rows that are predicted at a time. */
+#define BLOCK 256
+/* A joint draw of more points is a draw of each by itself. */
+#define DRAW_MOST 1024
+
+struct tri_model {
+    tri_gp_form form;
+    double *theta;
+    int n, room;
+    double top;  /* the largest resource */
+    double mean; /* of the values */
+    double *x;   /* room x width */
+    double *share;
+    double *y; /* centred */
+    double *scaled, *square;
+    double *l;     /* room x room: the factor, row by row */
+    double *w;     /* l^-1 y */
+    double *alpha; /* k^-1 y */
+};
+
+static void gp_destroy(tri_model *m)
+{
+    if (m) {
+        free(m->theta);
+        free(m->x);
+        free(m->share);
+        free(m->y);
+        free(m->scaled);
+        free(m->square);
+        free(m->l);
+        free(m->w);
+        free(m->alpha);
+        free(m);
+    }
+}
+
+/* Grow an array of rows; 0 where there is no memory. */
+static int grow(double **array, int rows, int width)
+{
+    double *grown =
+            realloc(*array, ((size_t)rows * (size_t)width + 1) * sizeof *grown);
+
+    if (grown) {
+        *array = grown;
+    }
+    return grown != NULL;
+}
+
+/* Rows of the factor are as long as there is room: they move. */
+static int grow_factor(tri_model *m, int room)
+{
+    double *l = calloc((size_t)room * (size_t)room + 1, sizeof *l);
+
+    if (!l) {
+        return 0;
+    }
+    for (int i = 0; i < m->n; i++) {
+        memcpy(l + (size_t)i * (size_t)room, m->l + (size_t)i * (size_t)m->room,
+               (size_t)(i + 1) * sizeof *l);
+    }
+    free(m->l);
+    m->l = l;
+    return 1;
+}
+
+static tri_status reserve(tri_model *m, int n)
+{
+    int room = n + n / 4 + 16;
+    int d = m->form.width;
+
+    if (n <= m->room) {
+        return TRI_OK;
+    }
+    if (!grow(&m->x, room, d) || !grow(&m->share, room, 1) ||
+        !grow(&m->y, room, 1) || !grow(&m->scaled, room, d) ||
+        !grow(&m->square, room, 1) || !grow(&m->w, room, 1) ||
+        !grow(&m->alpha, room, 1) || !grow_factor(m, room)) {
+        return TRI_FAIL(TRI_ENOMEM, "no memory for a model of %d samples", n);
+    }
+    m->room = room;
+    return TRI_OK;
+}
+
+static tri_gp_points points_of(const tri_model *m, int from, int n)
+{
+    size_t d = (size_t)m->form.width;
+
+    return (tri_gp_points){.n = n,
+                           .x = m->x + (size_t)from * d,
+                           .share = m->share + from,
+                           .scaled = m->scaled + (size_t)from * d,
+                           .square = m->square + from};
+}
+
+static double noise_of(const tri_model *m)
+{
+    return exp(2 * m->theta[tri_gp_at(&m->form, TRI_GP_N)]) + JITTER;
+}
+
+/* w is known: alpha. */
+static void set_alpha(tri_model *m)
+{
+    memcpy(m->alpha, m->w, (size_t)m->n * sizeof *m->alpha);
+    cblas_dtrsv(CblasRowMajor, CblasLower, CblasTrans, CblasNonUnit, m->n, m->l,
+                m->room, m->alpha, 1);
+}
+
+static tri_status factor(tri_model *m)
+{
+    tri_gp_points p = points_of(m, 0, m->n);
+    double noise = noise_of(m);
+
+    tri_gp_scale(&m->form, m->theta, &p);
+    for (double more = 0; more<1; more = more> 0 ? 10 * more : JITTER) {
+        tri_gp_cross(&m->form, m->theta, &p, &p, m->l, m->room);
+        for (int i = 0; i < m->n; i++) {
+            m->l[(size_t)i * (size_t)m->room + (size_t)i] += noise + more;
+        }
+        if (tri_cholesky(m->l, m->n, m->room)) {
+            memcpy(m->w, m->y, (size_t)m->n * sizeof *m->w);
+            cblas_dtrsv(CblasRowMajor, CblasLower, CblasNoTrans, CblasNonUnit,
+                        m->n, m->l, m->room, m->w, 1);
+            set_alpha(m);
+            return TRI_OK;
+        }
+    }
+    return TRI_FAIL(TRI_EINTERNAL, "a covariance of %d samples is singular",
+                    m->n);
+}
+
+/* ---- which samples ------------------------------------------------------- */
+
+typedef struct ranked {
+    double y;
+    int at;
+} ranked;
+
+static int by_value(const void *a, const void *b)
+{
+    const ranked *p = a, *q = b;
+
+    return p->y != q->y ? (p->y > q->y) - (p->y < q->y)
+                        : (p->at > q->at) - (p->at < q->at);
+}
+
+static int by_place(const void *a, const void *b)
+{
+    const int *p = a, *q = b;
+
+    return (*p > *q) - (*p < *q);
+}
+
+/* At most `most` of n samples, in their order; [out] which[]; the number. */
+static int choose(const double *y, int n, int most, ranked *scratch, int *which)
+{
+    int best = most / BEST_SHARE;
+
+    if (n <= most) {
+        for (int i = 0; i < n; i++) {
+            which[i] = i;
+        }
+        return n;
+    }
+    for (int i = 0; i < n; i++) {
+        scratch[i] = (ranked){y[i], i};
+    }
+    qsort(scratch, (size_t)n, sizeof *scratch, by_value);
+    for (int i = 0; i < best; i++) {
+        which[i] = scratch[i].at;
+    }
+    for (int i = best; i < n; i++) { /* the rest in their order */
+        scratch[i].y = 0;
+    }
+    qsort(scratch + best, (size_t)(n - best), sizeof *scratch, by_value);
+    for (int i = best; i < most; i++) {
+        int64_t step = (int64_t)(i - best) * (n - best) / (most - best);
+
+        which[i] = scratch[best + (int)step].at;
+    }
+    qsort(which, (size_t)most, sizeof *which, by_place);
+    return most;
+}
+
+/* ---- fit -------------------------------------------------------------------
+ */
+
+static int resources_differ(const tri_samples *s)
+{
+    for (int i = 1; s->resource && i < s->n; i++) {
+        if (s->resource[i] != s->resource[0]) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+static void take(tri_model *m, const tri_samples *s, const int *which, int n)
+{
+    size_t d = (size_t)m->form.width;
+
+    m->n = n;
+    m->mean = 0;
+    for (int i = 0; i < n; i++) {
+        m->mean += s->y[which[i]] / n;
+    }
+    for (int i = 0; i < n; i++) {
+        memcpy(m->x + (size_t)i * d, s->x + (size_t)which[i] * d,
+               d * sizeof *m->x);
+        m->share[i] = m->form.has_resource ? s->resource[which[i]] / m->top : 1;
+        m->y[i] = s->y[which[i]] - m->mean;
+    }
+}
+
+/* Learn from a few of the samples that m holds now. */
+static tri_status learn(tri_model *m, const tri_model *before)
+{
+    int fresh = !before || before->form.n != m->form.n;
+
+    tri_gp_prior(&m->form, m->theta);
+    if (!fresh) {
+        memcpy(m->theta, before->theta, (size_t)m->form.n * sizeof *m->theta);
+    }
+    return tri_gp_learn(&m->form, m->n, m->x,
+                        m->form.has_resource ? m->share : NULL, m->y, fresh,
+                        m->theta);
+}
+
+static tri_status fit_into(tri_model *m, const tri_samples *s,
+                           const tri_model *before, ranked *scratch, int *which)
+{
+    int n = choose(s->y, s->n, KEEP_MOST, scratch, which);
+
+    TRI_TRY(reserve(m, n));
+    if (n > LEARN_MOST) {
+        take(m, s, which, choose(s->y, s->n, LEARN_MOST, scratch, which));
+        TRI_TRY(learn(m, before));
+        n = choose(s->y, s->n, KEEP_MOST, scratch, which);
+        take(m, s, which, n);
+    } else {
+        take(m, s, which, n);
+        TRI_TRY(learn(m, before));
+    }
+    return factor(m);
+}
+
+static tri_status gp_fit(const tri_encoding *e, const tri_samples *s,
+                         uint64_t seed, const tri_model *before,
+                         tri_model **out)
+{
+    tri_model *m = calloc(1, sizeof *m);
+    ranked *scratch = malloc(((size_t)s->n + 1) * sizeof *scratch);
+    int *which = malloc(((size_t)s->n + 1) * sizeof *which);
+    tri_status st = TRI_OK;
+
+    (void)seed;
+    if (s->n < 1) {
+        st = TRI_FAIL(TRI_EINVAL, "a model needs a sample");
+    } else if (!m || !scratch || !which) {
+        st = TRI_FAIL(TRI_ENOMEM, "no memory for a model");
+    }
+    if (st == TRI_OK) {
+        tri_gp_form_init(&m->form, e, resources_differ(s), 0);
+        for (int i = 0; i < s->n && s->resource; i++) {
+            m->top = fmax(m->top, s->resource[i]);
+        }
+        m->theta = malloc((size_t)m->form.n * sizeof *m->theta);
+        st = m->theta ? fit_into(m, s, before, scratch, which)
+                      : TRI_FAIL(TRI_ENOMEM, "no memory for a model");
+    }
+    free(scratch);
+    free(which);
+    if (st != TRI_OK) {
+        gp_destroy(m);
+        return st;
+    }
+    *out = m;
+    return TRI_OK;
+}
+
+/* ---- use
+ * --------------------------------------------------------------------- */
+
+typedef struct block { /* of points to predict */
+    tri_gp_points p;
+    double *share, *k, *variance;
+} block;
+
+static int block_init(block *b, const tri_model *m)
+{
+    size_t d = (size_t)m->form.width;
+    double *all = malloc(BLOCK * (d + 3 + (size_t)m->n) * sizeof *all);
+
+    if (!all) {
+        return 0;
+    }
+    b->k = all;
+    b->p.scaled = b->k + BLOCK * (size_t)m->n;
+    b->p.square = b->p.scaled + BLOCK * d;
+    b->share = b->p.square + BLOCK;
+    b->variance = b->share + BLOCK;
+    b->p.share = b->share;
+    return 1;
+}
+
+static void predict_block(const tri_model *m, block *b, double *mean,
+                          double *sd)
+{
+    tri_gp_points mine = points_of(m, 0, m->n);
+
+    tri_gp_scale(&m->form, m->theta, &b->p);
+    tri_gp_cross(&m->form, m->theta, &b->p, &mine, b->k, m->n);
+    for (int i = 0; i < b->p.n; i++) {
+        mean[i] = m->mean + cblas_ddot(m->n, b->k + (size_t)i * (size_t)m->n, 1,
+                                       m->alpha, 1);
+    }
+    if (!sd) {
+        return;
+    }
+    tri_gp_variances(&m->form, m->theta, &b->p, b->variance);
+    cblas_dtrsm(CblasRowMajor, CblasRight, CblasLower, CblasTrans, CblasNonUnit,
+                b->p.n, m->n, 1, m->l, m->room, b->k, m->n);
+    for (int i = 0; i < b->p.n; i++) {
+        const double *v = b->k + (size_t)i * (size_t)m->n;
+        double left = b->variance[i] - cblas_ddot(m->n, v, 1, v, 1);
+
+        sd[i] = sqrt(fmax(left, 1e-12));
+    }
+}
+
+static void gp_predict(const tri_model *m, const double *x, int n,
+                       double resource, double *mean, double *sd)
+{
+    double share = m->form.has_resource ? resource / m->top : 1;
+    block b;
+
+    if (!block_init(&b, m)) {
+        for (int i = 0; i < n; i++) {
+            mean[i] = m->mean;
+            if (sd) {
+                sd[i] = 1;
+            }
+        }
+        return;
+    }
+    for (int i = 0; i < BLOCK; i++) {
+        b.share[i] = share;
+    }
+    for (int i = 0; i < n; i += BLOCK) {
+        b.p.n = n - i < BLOCK ? n - i : BLOCK;
+        b.p.x = x + (size_t)i * (size_t)m->form.width;
+        predict_block(m, &b, mean + i, sd ? sd + i : NULL);
+    }
+    free(b.k);
+}
+
+static tri_status gp_add(tri_model *m, const double *x, double y,
+                         double resource)
+{
+    size_t d = (size_t)m->form.width;
+    double *row;
+    double own, left;
+    tri_gp_points one, mine;
+
+    TRI_TRY(reserve(m, m->n + 1));
+    memcpy(m->x + (size_t)m->n * d, x, d * sizeof *x);
+    m->share[m->n] = m->form.has_resource ? resource / m->top : 1;
+    m->y[m->n] = y - m->mean;
+    one = points_of(m, m->n, 1);
+    mine = points_of(m, 0, m->n);
+    tri_gp_scale(&m->form, m->theta, &one);
+    row = m->l + (size_t)m->n * (size_t)m->room;
+    tri_gp_cross(&m->form, m->theta, &one, &mine, row, m->room);
+    tri_gp_variances(&m->form, m->theta, &one, &own);
+    cblas_dtrsv(CblasRowMajor, CblasLower, CblasNoTrans, CblasNonUnit, m->n,
+                m->l, m->room, row, 1);
+    left = own + noise_of(m) - cblas_ddot(m->n, row, 1, row, 1);
+    row[m->n] = sqrt(fmax(left, noise_of(m)));
+    m->w[m->n] = (m->y[m->n] - cblas_ddot(m->n, row, 1, m->w, 1)) / row[m->n];
+    m->n++;
+    set_alpha(m);
+    return TRI_OK;
+}
+
+static void gp_truncate(tri_model *m, int n)
+{
+    if (n < m->n) {
+        m->n = n;
+        set_alpha(m);
+    }
+}
+
+static int gp_size(const tri_model *m)
+{
+    return m->n;
+}
+
+/* mean + (factor of the joint covariance) z */
+static tri_status draw_joint(const tri_model *m, block *b, double *k,
+                             const double *z, double *out)
+{
+    int n = b->p.n;
+
+    tri_gp_scale(&m->form, m->theta, &b->p);
+    tri_gp_cross(&m->form, m->theta, &b->p, &b->p, k, n);
+    {
+        tri_gp_points mine = points_of(m, 0, m->n);
+
+        tri_gp_cross(&m->form, m->theta, &b->p, &mine, b->k, m->n);
+    }
+    for (int i = 0; i < n; i++) {
+        out[i] = m->mean + cblas_ddot(m->n, b->k + (size_t)i * (size_t)m->n, 1,
+                                      m->alpha, 1);
+    }
+    cblas_dtrsm(CblasRowMajor, CblasRight, CblasLower, CblasTrans, CblasNonUnit,
+                n, m->n, 1, m->l, m->room, b->k, m->n);
+    cblas_dsyrk(CblasRowMajor, CblasLower, CblasNoTrans, n, m->n, -1, b->k,
+                m->n, 1, k, n);
+    for (int i = 0; i < n; i++) {
+        k[(size_t)i * (size_t)n + (size_t)i] += 1e-6;
+    }
+    if (!tri_cholesky(k, n, n)) {
+        return TRI_FAIL(TRI_EINTERNAL, "a joint covariance is singular");
+    }
+    for (int i = 0; i < n; i++) {
+        out[i] += cblas_ddot(i + 1, k + (size_t)i * (size_t)n, 1, z, 1);
+    }
+    return TRI_OK;
+}
+
+static tri_status draw_each(const tri_model *m, const double *x, int n,
+                            double resource, const double *z, double *out)
+{
+    double *sd = malloc((size_t)n * sizeof *sd);
+
+    if (!sd) {
+        return TRI_FAIL(TRI_ENOMEM, "no memory for a draw");
+    }
+    gp_predict(m, x, n, resource, out, sd);
+    for (int i = 0; i < n; i++) {
+        out[i] += sd[i] * z[i];
+    }
+    free(sd);
+    return TRI_OK;
+}
+
+static tri_status draw_with(const tri_model *m, const double *x, int n,
+                            double resource, const double *z, double *out)
+{
+    size_t d = (size_t)m->form.width;
+    size_t rows = (size_t)n;
+    double *all;
+    block b;
+    tri_status st;
+
+    if (n > DRAW_MOST) {
+        return draw_each(m, x, n, resource, z, out);
+    }
+    all = malloc(rows * (d + 2 + (size_t)m->n + rows) * sizeof *all);
+    if (!all) {
+        return TRI_FAIL(TRI_ENOMEM, "no memory for a draw");
+    }
+    b.k = all;
+    b.p = (tri_gp_points){.n = n, .x = x};
+    b.p.scaled = b.k + rows * (size_t)m->n;
+    b.p.square = b.p.scaled + rows * d;
+    b.share = b.p.square + rows;
+    b.p.share = b.share;
+    for (int i = 0; i < n; i++) {
+        b.share[i] = m->form.has_resource ? resource / m->top : 1;
+    }
+    st = draw_joint(m, &b, b.share + rows, z, out);
+    free(all);
+    return st;
+}
+
+static tri_status gp_draw(const tri_model *m, const double *x, int n,
+                          double resource, uint64_t seed, double *out)
+{
+    tri_rng rng = tri_rng_stream(seed, 0, TRI_RNG_EXPLORE);
+    double *z = malloc(((size_t)n + 1) * sizeof *z);
+    tri_status st;
+
+    if (!z) {
+        return TRI_FAIL(TRI_ENOMEM, "no memory for a draw");
+    }
+    for (int i = 0; i < n; i++) {
+        z[i] = tri_rng_normal(&rng);
+    }
+    st = draw_with(m, x, n, resource, z, out);
+    free(z);
+    return st;
+}
+
+static void gp_describe(const tri_model *m, char *buf, size_t bytes)
+{
+    size_t at = 0;
+
+    buf[0] = 0;
+    for (int g = 0; g < m->form.n_axes && at < bytes; g++) {
+        const tri_axis *axis = tri_encoding_axis(m->form.encoding, g);
+        static const char *const kinds[] = {"", "#", "?"};
+
+        at += (size_t)snprintf(buf + at, bytes - at, "ls.%s%s=%.3g ",
+                               axis->name, kinds[axis->kind], exp(m->theta[g]));
+    }
+    if (at < bytes) {
+        snprintf(buf + at, bytes - at, "sd=%.3g noise=%.3g n=%d",
+                 exp(m->theta[tri_gp_at(&m->form, TRI_GP_F)]),
+                 exp(m->theta[tri_gp_at(&m->form, TRI_GP_N)]), m->n);
+    }
+}
+
+const tri_predictor_ops tri_predictor_gp = {
+        .name = "gp",
+        .fit = gp_fit,
+        .predict = gp_predict,
+        .add = gp_add,
+        .truncate = gp_truncate,
+        .size = gp_size,
+        .draw = gp_draw,
+        .describe = gp_describe,
+        .destroy = gp_destroy,
+};

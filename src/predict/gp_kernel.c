@@ -1,0 +1,161 @@
+/*
+ * Covariances.
+ */
+#include "src/predict/gp_kernel.h"
+
+#include <cblas.h>
+#include <math.h>
+
+void tri_gp_form_init(tri_gp_form *form, const tri_encoding *e,
+                      int has_resource, int has_linear)
+{
+    *form = (tri_gp_form){.encoding = e,
+                          .width = tri_encoding_width(e),
+                          .n_axes = tri_encoding_n_axes(e),
+                          .has_resource = has_resource,
+                          .has_linear = has_linear};
+    form->n = form->n_axes + 2 + (has_resource ? 3 : 0) + (has_linear ? 1 : 0);
+}
+
+int tri_gp_at(const tri_gp_form *form, tri_gp_part part)
+{
+    int at = form->n_axes;
+
+    switch (part) {
+    case TRI_GP_F:
+        return at;
+    case TRI_GP_N:
+        return at + 1;
+    case TRI_GP_R:
+        return form->has_resource ? at + 2 : -1;
+    case TRI_GP_B:
+        return form->has_resource ? at + 3 : -1;
+    case TRI_GP_DECAY:
+        return form->has_resource ? at + 4 : -1;
+    case TRI_GP_L:
+        return form->has_linear ? form->n - 1 : -1;
+    }
+    return -1;
+}
+
+/* The square of a standard deviation; 0 where the form has it not. */
+static double variance_of(const tri_gp_form *form, const double *theta,
+                          tri_gp_part part)
+{
+    int at = tri_gp_at(form, part);
+
+    return at < 0 ? 0 : exp(2 * theta[at]);
+}
+
+void tri_gp_scale(const tri_gp_form *form, const double *theta,
+                  tri_gp_points *p)
+{
+    int d = form->width;
+
+    for (int g = 0; g < form->n_axes; g++) {
+        const tri_axis *axis = tri_encoding_axis(form->encoding, g);
+        double by = exp(-theta[g]);
+
+        for (int i = 0; i < p->n; i++) {
+            for (int k = axis->first; k < axis->first + axis->width; k++) {
+                p->scaled[i * d + k] = by * p->x[i * d + k];
+            }
+        }
+    }
+    for (int i = 0; i < p->n; i++) {
+        const double *row = p->scaled + (size_t)i * (size_t)d;
+
+        p->square[i] = 0;
+        for (int k = 0; k < d; k++) {
+            p->square[i] += row[k] * row[k];
+        }
+    }
+}
+
+static double share_of(const tri_gp_points *p, int i)
+{
+    return p->share ? p->share[i] : 1;
+}
+
+/* Products of the unscaled rows about the middle. */
+static void add_linear(const tri_gp_form *form, const double *theta,
+                       const tri_gp_points *a, const tri_gp_points *b,
+                       double *k, int ld)
+{
+    double l = variance_of(form, theta, TRI_GP_L);
+    int d = form->width;
+
+    for (int i = 0; i < a->n && form->has_linear; i++) {
+        for (int j = 0; j < b->n; j++) {
+            double sum = 0;
+
+            for (int c = 0; c < d; c++) {
+                sum += (a->x[i * d + c] - 0.5) * (b->x[j * d + c] - 0.5);
+            }
+            k[(size_t)i * (size_t)ld + (size_t)j] += l * sum;
+        }
+    }
+}
+
+void tri_gp_cross(const tri_gp_form *form, const double *theta,
+                  const tri_gp_points *a, const tri_gp_points *b, double *k,
+                  int ld)
+{
+    double f = variance_of(form, theta, TRI_GP_F);
+    double r = variance_of(form, theta, TRI_GP_R);
+    double shared = variance_of(form, theta, TRI_GP_B);
+    double decay =
+            form->has_resource ? exp(theta[tri_gp_at(form, TRI_GP_DECAY)]) : 1;
+
+    if (form->width > 0 && a->n > 0 && b->n > 0) {
+        cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, a->n, b->n,
+                    form->width, -2, a->scaled, form->width, b->scaled,
+                    form->width, 0, k, ld);
+    }
+    for (int i = 0; i < a->n; i++) {
+        double *row = k + (size_t)i * (size_t)ld;
+
+        for (int j = 0; j < b->n; j++) {
+            double square =
+                    form->width ? a->square[i] + b->square[j] + row[j] : 0;
+            double u = sqrt(5 * fmax(square, 0));
+
+            row[j] = (1 + u + u * u / 3) * exp(-u);
+        }
+        for (int j = 0; j < b->n; j++) {
+            double along = 0;
+
+            if (form->has_resource) {
+                along = decay / (share_of(a, i) + share_of(b, j) + decay);
+            }
+            row[j] = (f + r * along) * row[j] + shared * along;
+        }
+    }
+    add_linear(form, theta, a, b, k, ld);
+}
+
+void tri_gp_variances(const tri_gp_form *form, const double *theta,
+                      const tri_gp_points *p, double *out)
+{
+    double f = variance_of(form, theta, TRI_GP_F);
+    double r = variance_of(form, theta, TRI_GP_R);
+    double shared = variance_of(form, theta, TRI_GP_B);
+    double l = variance_of(form, theta, TRI_GP_L);
+    int d = form->width;
+
+    for (int i = 0; i < p->n; i++) {
+        double decay, along;
+
+        out[i] = f;
+        if (form->has_resource) {
+            decay = exp(theta[tri_gp_at(form, TRI_GP_DECAY)]);
+            along = decay / (2 * share_of(p, i) + decay);
+            out[i] += (r + shared) * along;
+        }
+        for (int c = 0; c < d && form->has_linear; c++) {
+            double x = p->x[i * d + c] - 0.5;
+
+            out[i] += l * x * x;
+        }
+    }
+}
