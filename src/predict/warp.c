@@ -13,6 +13,8 @@
 #define LAMBDA_STEPS 17
 #define PRIOR_MEAN   0.5
 #define PRIOR_SD     0.5
+/* A relative variance that rounding makes. */
+#define SAME 1e-24
 
 /* Of u > 0. */
 static double box_cox(double u, double lambda)
@@ -162,5 +164,7 @@ void tri_warp_fit(tri_warp *w, const double *cost, int n)
     }
     w->lambda = lambda;
     moments(w, cost, n, &w->mean, &variance);
-    w->sd = variance > 0 && isfinite(variance) ? sqrt(variance) : 0;
+    w->sd = isfinite(variance) && variance > SAME * (1 + w->mean * w->mean)
+                    ? sqrt(variance)
+                    : 0;
 }
