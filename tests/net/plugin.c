@@ -7,6 +7,7 @@
 #include "tests/tri_cmocka.h"
 
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -121,7 +122,7 @@ static void every_end(void)
     check_good(ctl, "ends-late", 5);
     check_good(ctl, "talks", 5);
     check_good(ctl, "ends", 2); /* its resource, by itself */
-    check_good(ctl, "far", 8); /* by fours */
+    check_good(ctl, "far", 8);  /* by fours */
     check_failed(ctl, "open-fails", TRI_REASON_INFEASIBLE, "not with this x");
     check_failed(ctl, "open-one", TRI_REASON_OOM_DEVICE, "rank 1: memory");
     check_failed(ctl, "one", TRI_REASON_BAD_EXIT,
@@ -245,6 +246,89 @@ static void counted_without_checkpoints(void)
     tri_tuned_fini(&t);
 }
 
+/* ---- a drain ------------------------------------------------------------- */
+
+#define DRAINED_STEPS 203
+
+static const char drained_study[] =
+        "study: drained\nseed: 2\n"
+        "model: {kind: plugin, library: " TRI_PLUGINS "/ways.so}\n"
+        "space: {x: {int: [0, 3]}, way: slow}\n"
+        "objective: {maximize: here}\n"
+        "resource: {unit: steps, min: 200, max: 200}\n"
+        "search: random\n"
+        "budget: {trials: 4}\nfinals: none\n";
+
+static void drain_in_the_midst(void *ctx, const tri_ctl *ctl)
+{
+    int *sent = ctx;
+
+    for (int64_t i = 0; i < tri_ctl_n_runs(ctl) && !*sent; i++) {
+        tri_run_view r;
+
+        tri_ctl_run(ctl, i, &r);
+        if (r.last_step > 20) {
+            *sent = 1;
+            raise(SIGUSR1);
+        }
+    }
+}
+
+/* Of each interrupted run, the steps that its checkpoint has; -1 elsewhere. */
+static int checkpoints_of(const tri_ctl *ctl, int64_t *first)
+{
+    int n = 0;
+
+    for (int i = 0; i < 4; i++) {
+        first[i] = -1;
+    }
+    for (int64_t i = 0; i < tri_ctl_n_runs(ctl); i++) {
+        tri_run_view r;
+
+        tri_ctl_run(ctl, i, &r);
+        if (r.status == TRI_RUN_INTERRUPTED && r.outcome.checkpoint_step > 0) {
+            first[r.trial] = r.outcome.checkpoint_step;
+            n++;
+        }
+    }
+    return n;
+}
+
+/* It goes on from there: the steps done since are fewer. */
+static void drained_and_resumed(void)
+{
+    int64_t first[4];
+    int sent = 0;
+    tri_tuned t = tri_case_tune(drained_study, tri_case_file(), 0,
+                                drain_in_the_midst, &sent);
+
+    assert_int_equal(t.st, TRI_OK);
+    assert_int_equal(t.end.status, 3);
+    assert_true(checkpoints_of(t.ctl, first) > 0);
+    tri_tuned_fini(&t);
+    t = tri_case_tune(drained_study, tri_case_file(), 1, NULL, NULL);
+    assert_int_equal(t.st, TRI_OK);
+    assert_int_equal(t.end.status, 0);
+    for (int64_t i = 0; i < tri_ctl_n_runs(t.ctl); i++) {
+        tri_run_view r;
+
+        tri_ctl_run(t.ctl, i, &r);
+        if (r.status == TRI_RUN_FINISHED && first[r.trial] > 0) {
+            print_message("trial %d from step %d: %g\n", (int)r.trial,
+                          (int)first[r.trial], r.objective);
+            assert_true(r.objective == /* the mean of the last twenty */
+                        (double)(DRAINED_STEPS - first[r.trial]) - 9.5);
+        }
+    }
+    tri_tuned_fini(&t);
+}
+
+static void on_signal(int signo)
+{
+    /* made for it; NOLINTNEXTLINE(bugprone-signal-handler) */
+    tri_net_signal(signo);
+}
+
 int main(int argc, char **argv)
 {
     static const tri_case cases[] = {
@@ -252,7 +336,9 @@ int main(int argc, char **argv)
             {"checkpoints", 1, checkpoints},
             {"own_metric", 1, own_metric},
             {"counted_without_checkpoints", 1, counted_without_checkpoints},
+            {"drained_and_resumed", 2, drained_and_resumed},
     };
 
-    return tri_cases_run(argc, argv, cases, 4);
+    signal(SIGUSR1, on_signal);
+    return tri_cases_run(argc, argv, cases, 5);
 }

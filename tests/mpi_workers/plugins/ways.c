@@ -1,7 +1,8 @@
 /*
  * A plugin that does whatever the parameter `way` says, most of it wrong. Steps
- * do nothing and take no time; the loss of step s is 100 / (s + x), the metric
- * "score" is 1000 x + s.
+ * do nothing and take no time (or 5 ms, of the way "slow"); the loss of step s
+ * is 100 / (s + x), the metric "score" is 1000 x + s, "here" counts the steps
+ * since the trial was opened.
  */
 #include <trireme/trial.h>
 
@@ -138,8 +139,9 @@ int trireme_trial_open(const trireme_trial_setup *setup, trireme_trial **out)
 
 static int tell(trireme_trial *t, trireme_trial_report_fn report, void *ctx)
 {
-    static const char *const names[] = {"other", "score"};
-    double values[] = {1, (double)(1000 * t->x + t->done)};
+    static const char *const names[] = {"score", "here"};
+    double values[] = {(double)(1000 * t->x + t->done),
+                       (double)(t->done - t->setup->first_step)};
     trireme_trial_report r = {.struct_bytes = sizeof r,
                               .step = t->done,
                               .samples = 8,
@@ -192,6 +194,9 @@ static int trouble(trireme_trial *t)
     }
     if (is(t, "strays") && t->rank == t->size - 1) {
         MPI_Send(&stray, 1, MPI_INT, 0, 32000, t->setup->comm);
+    }
+    if (is(t, "slow")) {
+        usleep(5000);
     }
     while (is_odd_one(t, "hangs") && t->done == 1) {
         sleep(1000);
