@@ -60,8 +60,12 @@ static int is_even(const int *counts, int n)
 
 static void say_place(tri_emit_job *job, const char *why)
 {
-    snprintf(job->assumed, sizeof job->assumed, "%d node%s with %d each, %s",
-             job->nodes, job->nodes == 1 ? "" : "s", job->per_node, why);
+    if (job->nodes == 1) {
+        snprintf(job->assumed, sizeof job->assumed, "on one node, %s", why);
+    } else {
+        snprintf(job->assumed, sizeof job->assumed,
+                 "%d on each of %d nodes, %s", job->per_node, job->nodes, why);
+    }
 }
 
 void tri_emit_place(tri_emit_job *job, const int *counts, int n_hosts, int most)
@@ -75,7 +79,8 @@ void tri_emit_place(tri_emit_job *job, const int *counts, int n_hosts, int most)
     job->per_node = largest_divisor(job->ranks, most);
     job->nodes = job->ranks / job->per_node;
     if (n_hosts > 0) {
-        say_place(job, "assumed: it was measured with unlike numbers a node");
+        say_place(job, "assumed: it was measured on nodes with unlike numbers "
+                       "of ranks");
     } else {
         say_place(job, "assumed");
     }

@@ -130,13 +130,19 @@ int tri_emit_is_own(const tri_emit_job *job);
 
 /* Comments: which trial, on which ranks. */
 void tri_emit_heading(const tri_emit_job *job, FILE *out);
-/* What comes before the command: the study's setup, folders. */
+/* What comes before the command: the study's setup, folders.  `strict`: the
+ * script stops at unset variables, which a setup may have. */
 void tri_emit_before(const tri_emit_job *job, const tri_emit_command *c,
-                     FILE *out);
+                     int strict, FILE *out);
 /* The words from `first` on, blanks between. */
 void tri_emit_words(const tri_emit_command *c, int first, FILE *out);
-/* "export NAME=value" lines, indented; nothing where there is none. */
-void tri_emit_exports(const tri_emit_command *c, const char *indent, FILE *out);
+/* "export NAME=value" lines. */
+void tri_emit_exports(const tri_emit_command *c, FILE *out);
+/* The end of a script that each rank runs: it becomes the command, which stands
+ * there where ranks fill it in, else in the script's arguments. */
+void tri_emit_rank_words(const tri_emit_command *c, FILE *out);
+/* Put `script` into the variable each_rank, as it stands. */
+void tri_emit_each_rank(const char *script, FILE *out);
 /* What the leader of a study with launch: leader has of a rank and of hosts,
  * given the array `hosts` of the script. */
 void tri_emit_leader(const tri_emit_job *job, const tri_emit_command *c,

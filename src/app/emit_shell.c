@@ -49,7 +49,7 @@ static void print_lines(const char *text, const char *prefix, FILE *out)
     }
 }
 
-static void print_setup(const tri_process_spec *p, FILE *out)
+static void print_setup(const tri_process_spec *p, int strict, FILE *out)
 {
     if (!p->setup.text) {
         return;
@@ -62,7 +62,9 @@ static void print_setup(const tri_process_spec *p, FILE *out)
         print_lines(p->setup.text, "#   ", out);
         return;
     }
+    fputs(strict ? "set +u\n" : "", out);
     print_lines(p->setup.text, "", out);
+    fputs(strict ? "set -u\n" : "", out);
 }
 
 static void print_study_dir(const tri_emit_job *job, FILE *out)
@@ -79,7 +81,7 @@ static void print_study_dir(const tri_emit_job *job, FILE *out)
 }
 
 void tri_emit_before(const tri_emit_job *job, const tri_emit_command *c,
-                     FILE *out)
+                     int strict, FILE *out)
 {
     if (c->stands_for) {
         fprintf(out,
@@ -92,7 +94,9 @@ void tri_emit_before(const tri_emit_job *job, const tri_emit_command *c,
         fputs("# Start it in the folder in which the study was started.\n",
               out);
     }
-    print_setup(&job->study->model.u.process, out);
+    fprintf(out, "# It trains as far as the study did: %" PRId64 " %s.\n",
+            job->resource, tri_unit_name(job->study->resource.unit));
+    print_setup(&job->study->model.u.process, strict, out);
     if (c->moves) {
         print_study_dir(job, out);
     }
@@ -110,12 +114,34 @@ void tri_emit_words(const tri_emit_command *c, int first, FILE *out)
     }
 }
 
-void tri_emit_exports(const tri_emit_command *c, const char *indent, FILE *out)
+void tri_emit_exports(const tri_emit_command *c, FILE *out)
 {
     for (int i = 0; i < c->n_env; i++) {
-        fprintf(out, "%sexport %s=%s\n", indent, c->env[i].key,
-                c->env[i].value);
+        fprintf(out, "export %s=%s\n", c->env[i].key, c->env[i].value);
     }
+}
+
+void tri_emit_rank_words(const tri_emit_command *c, FILE *out)
+{
+    if (!c->per_rank) {
+        fputs("exec \"$@\"\n", out);
+        return;
+    }
+    tri_emit_exports(c, out);
+    fputs("exec ", out);
+    tri_emit_words(c, 0, out);
+    fputc('\n', out);
+}
+
+void tri_emit_each_rank(const char *script, FILE *out)
+{
+    char end[64] = "END";
+
+    while (strstr(script, end) && strlen(end) + 2 < sizeof end) {
+        strcat(end, "_");
+    }
+    fprintf(out, "IFS= read -r -d '' each_rank <<'%s' || true\n%s%s\n", end,
+            script, end);
 }
 
 void tri_emit_leader(const tri_emit_job *job, const tri_emit_command *c,
@@ -135,7 +161,9 @@ void tri_emit_leader(const tri_emit_job *job, const tri_emit_command *c,
                 "HOST_SLOTS=$(printf '%%s:%d,' \"${hosts[@]}\")\n"
                 "HOST_SLOTS=${HOST_SLOTS%%,}\n"
                 "HOST_FILE=$(mktemp)\n"
-                "printf '%%s slots=%d\\n' \"${hosts[@]}\" > \"$HOST_FILE\"\n"
+                "for host in \"${hosts[@]}\"; do\n"
+                "    for ((i = 0; i < %d; i++)); do echo \"$host\"; done\n"
+                "done > \"$HOST_FILE\"\n"
                 "export HOSTS HOST_SLOTS HOST_FILE\n",
                 job->per_node, job->per_node);
     }

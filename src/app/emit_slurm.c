@@ -86,17 +86,11 @@ static void print_rank(const tri_emit_job *job, const tri_emit_command *c,
                        FILE *out)
 {
     fprintf(out,
-            "\n    export RANK=\"$SLURM_PROCID\" WORLD_SIZE=%d\n"
-            "    export LOCAL_RANK=\"$SLURM_LOCALID\" LOCAL_WORLD_SIZE=%d\n"
-            "    export GROUP_RANK=\"$SLURM_NODEID\"\n",
+            "export RANK=\"$SLURM_PROCID\" WORLD_SIZE=%d\n"
+            "export LOCAL_RANK=\"$SLURM_LOCALID\" LOCAL_WORLD_SIZE=%d\n"
+            "export GROUP_RANK=\"$SLURM_NODEID\"\n",
             job->ranks, job->per_node);
-    if (!c->per_rank) {
-        fputs("    exec \"$@\"", out);
-        return;
-    }
-    tri_emit_exports(c, "    ", out);
-    fputs("    exec ", out);
-    tri_emit_words(c, 0, out);
+    tri_emit_rank_words(c, out);
 }
 
 static tri_status print_srun(const tri_emit_job *job, const tri_emit_command *c,
@@ -112,13 +106,11 @@ static tri_status print_srun(const tri_emit_job *job, const tri_emit_command *c,
     print_rank(job, c, f);
     fclose(f);
     if (!c->per_rank) {
-        tri_emit_exports(c, "", out);
+        tri_emit_exports(c, out);
     }
-    fputs("# shellcheck disable=SC2016 # it is for each rank to fill in\n"
-          "srun bash -c ",
-          out);
-    tri_emit_quote(script, out);
+    tri_emit_each_rank(script, out);
     free(script);
+    fputs("srun bash -c \"$each_rank\"", out);
     if (!c->per_rank) {
         fputs(" bash \\\n    ", out);
         tri_emit_words(c, 0, out);
@@ -133,11 +125,11 @@ static tri_status print_command(const tri_emit_job *job, FILE *out)
     tri_status st = TRI_OK;
 
     TRI_TRY(tri_emit_command_of(job, TRI_EMIT_SLURM, &c));
-    tri_emit_before(job, &c, out);
+    tri_emit_before(job, &c, 1, out);
     print_rendezvous(out);
     if (c.is_leader) {
         tri_emit_leader(job, &c, out);
-        tri_emit_exports(&c, "", out);
+        tri_emit_exports(&c, out);
         tri_emit_words(&c, 0, out);
         fputc('\n', out);
     } else {

@@ -90,8 +90,8 @@ static void print_torchrun(const tri_emit_job *job, FILE *out)
     fputs(" \\\n    ", out);
 }
 
-/* bash -c 'export ...; exec COMMAND': each rank fills in what it knows. */
-static tri_status print_per_rank(const tri_emit_command *c, FILE *out)
+/* What ranks do where each has words of its own. */
+static tri_status print_each_rank(const tri_emit_command *c, FILE *out)
 {
     char *script = NULL;
     size_t bytes = 0;
@@ -100,13 +100,9 @@ static tri_status print_per_rank(const tri_emit_command *c, FILE *out)
     if (!f) {
         return TRI_FAIL(TRI_ENOMEM, "no memory for a command");
     }
-    fputc('\n', f);
-    tri_emit_exports(c, "    ", f);
-    fputs("    exec ", f);
-    tri_emit_words(c, 0, f);
+    tri_emit_rank_words(c, f);
     fclose(f);
-    fputs("--no_python bash -c ", out);
-    tri_emit_quote(script, out);
+    tri_emit_each_rank(script, out);
     free(script);
     return TRI_OK;
 }
@@ -121,14 +117,15 @@ static tri_status print_command(const tri_emit_job *job,
         fprintf(out, "# On each of the %d nodes:\n", job->nodes);
     }
     if (c->per_rank) {
+        TRI_TRY(print_each_rank(c, out));
         print_torchrun(job, out);
-        TRI_TRY(print_per_rank(c, out));
-    } else {
-        print_assignments(c, out);
-        print_torchrun(job, out);
-        fputs(option, out);
-        tri_emit_words(c, first, out);
+        fputs("--no_python bash -c \"$each_rank\"\n", out);
+        return TRI_OK;
     }
+    print_assignments(c, out);
+    print_torchrun(job, out);
+    fputs(option, out);
+    tri_emit_words(c, first, out);
     fputc('\n', out);
     return TRI_OK;
 }
@@ -149,7 +146,7 @@ static void print_leader(const tri_emit_job *job, const tri_emit_command *c,
         fputs("export MASTER_ADDR=localhost MASTER_PORT=29500\n", out);
     }
     tri_emit_leader(job, c, out);
-    tri_emit_exports(c, "", out);
+    tri_emit_exports(c, out);
     tri_emit_words(c, 0, out);
     fputc('\n', out);
 }
@@ -169,7 +166,7 @@ tri_status tri_emit_torchrun(const tri_emit_job *job, FILE *out)
         return TRI_OK;
     }
     TRI_TRY(tri_emit_command_of(job, TRI_EMIT_TORCHRUN, &c));
-    tri_emit_before(job, &c, out);
+    tri_emit_before(job, &c, 0, out);
     if (c.is_leader) {
         print_leader(job, &c, out);
     } else {

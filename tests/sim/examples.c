@@ -86,6 +86,7 @@ static void recorded_tables(void **state)
 
     (void)state;
     run_example("throughput.yaml", shared, 16);
+    run_example("nanotron.yaml", shared, 4);
     run_example("throughput_failed.yaml", shared, 512);
     run_example("kernel.yaml", shared, 8);
     run_example("curves.yaml", shared, 25);
