@@ -32,8 +32,9 @@ check_includes() {
         # the folder that each public header is the manual of
         split("status base log base region base num base rng base " \
               "stats base value space expr space space space study space " \
-              "recorded space pattern space model base predict predict propose propose " \
-              "sched sched cost cost event ctl ctl ctl wire wire store store " \
+              "recorded space pattern space model base predict predict " \
+              "propose propose think propose " \
+              "sched sched cost cost event space ctl ctl wire wire store store " \
               "sim sim curve sim net net trial net report report", w, " ")
         for (i = 1; i in w; i += 2) layer[w[i]] = w[i + 1]
         split("mpi.h net hdf5.h store yaml.h space pthread.h - threads.h - " \
