@@ -57,6 +57,9 @@ static void fill_facts(tri_trial *t)
             .attempt = s->attempt,
             .epoch = s->epoch,
             .resource = s->target_step > 0 ? s->target_step : s->resource,
+            .resource_unit =
+                    tri_unit_name(s->target_step > 0 ? TRI_UNIT_STEPS
+                                                     : s->study->resource.unit),
             .seed = s->study->seed,
             .master_addr = t->place.address,
             .master_port = t->place.port,
@@ -72,6 +75,18 @@ static void fill_facts(tri_trial *t)
 
 /* ---- starting ----------------------------------------------------------- */
 
+static tri_status find_cwd(const tri_trial *t, const char *from, char *path,
+                           size_t bytes)
+{
+    char *text = NULL;
+
+    TRI_TRY(tri_template_expand(from, t->setup.study, t->setup.config,
+                                &t->facts, &text));
+    tri_study_resolve(t->setup.study, text, path, bytes);
+    free(text);
+    return TRI_OK;
+}
+
 static tri_status spawn(tri_trial *t)
 {
     const tri_study *study = t->setup.study;
@@ -85,7 +100,7 @@ static tri_status spawn(tri_trial *t)
     tri_status st;
 
     if (cwd) {
-        tri_study_resolve(study, cwd, resolved, sizeof resolved);
+        TRI_TRY(find_cwd(t, cwd, resolved, sizeof resolved));
         spec.cwd = resolved;
     }
     if (tri_logs_begin(study, &t->facts, log, sizeof log)) {

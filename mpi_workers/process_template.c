@@ -43,6 +43,7 @@ static const char *find_text(const tri_facts *f, const char *name)
     const struct {
         const char *name, *text;
     } texts[] = {{"master_addr", f->master_addr},
+                 {"resource_unit", f->resource_unit},
                  {"study_dir", f->study_dir},
                  {"checkpoint_dir", f->checkpoint_dir},
                  {"resume_dir", f->resume_dir},

@@ -14,7 +14,8 @@ typedef struct tri_facts {
     int rank, world_size, local_rank, local_world_size;
     int group_rank, n_hosts; /* this host among the trial's */
     int64_t run, trial, resource;
-    int64_t resume_step; /* steps that the checkpoint has behind it */
+    const char *resource_unit; /* "steps", where it is the last one to do */
+    int64_t resume_step;       /* steps that the checkpoint has behind it */
     int rung, attempt, epoch;
     uint64_t seed;
     int master_port;

@@ -15,6 +15,9 @@ if(TARGET trireme)
     install(TARGETS trireme RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
     install(FILES ${CMAKE_CURRENT_SOURCE_DIR}/scripts/slurm/tune.sbatch
             DESTINATION ${CMAKE_INSTALL_DATADIR}/trireme/slurm)
+    # For users' own Python trainers; the like for C is a header.
+    install(FILES ${CMAKE_CURRENT_SOURCE_DIR}/models/process/trireme_report.py
+            DESTINATION ${CMAKE_INSTALL_DATADIR}/trireme)
 endif()
 install(DIRECTORY include/trireme DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
         FILES_MATCHING PATTERN "*.h")

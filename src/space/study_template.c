@@ -8,14 +8,32 @@
 
 /* ---- facts -------------------------------------------------------------- */
 
-static const char *const facts[] = {
-        "rank",       "world_size",     "local_rank",  "local_world_size",
-        "group_rank", "n_hosts",        "run",         "trial",
-        "resource",   "rung",           "attempt",     "epoch",
-        "seed",       "master_addr",    "master_port", "hosts",
-        "host_slots", "host_file",      "device",      "study_dir",
-        "scratch",    "checkpoint_dir", "resume_dir",  "resume_step",
-        NULL};
+static const char *const facts[] = {"rank",
+                                    "world_size",
+                                    "local_rank",
+                                    "local_world_size",
+                                    "group_rank",
+                                    "n_hosts",
+                                    "run",
+                                    "trial",
+                                    "resource",
+                                    "resource_unit",
+                                    "rung",
+                                    "attempt",
+                                    "epoch",
+                                    "seed",
+                                    "master_addr",
+                                    "master_port",
+                                    "hosts",
+                                    "host_slots",
+                                    "host_file",
+                                    "device",
+                                    "study_dir",
+                                    "scratch",
+                                    "checkpoint_dir",
+                                    "resume_dir",
+                                    "resume_step",
+                                    NULL};
 
 const char *const *tri_study_facts(void)
 {

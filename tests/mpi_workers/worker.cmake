@@ -13,3 +13,11 @@ tri_add_fuzzer(worker_fuzz_patterns SOURCES fuzz_patterns.c LINK tri_worker
 foreach(name devices setup surroundings)
     tri_add_test(worker_${name} SOURCES ${name}.c LINK tri_worker)
 endforeach()
+
+# What users' own programs say: the header and the module made for them.
+tri_add_test(worker_report SOURCES report.c LINK tri_worker)
+tri_add_script_test(worker_report_header COMMAND
+        ${CMAKE_CURRENT_SOURCE_DIR}/report_header.sh ${CMAKE_SOURCE_DIR}
+        ${CMAKE_C_COMPILER})
+tri_add_script_test(worker_report_python COMMAND
+        ${CMAKE_CURRENT_SOURCE_DIR}/report_python.sh ${CMAKE_SOURCE_DIR})
