@@ -159,7 +159,7 @@ int tri_news_is_settled(const tri_news *n, double now_s)
 static void count(double *place, double rate, double step_s)
 {
     if (*place == 0 && rate > 0 && rate * step_s < MOST) {
-        *place = floor(rate * step_s + 0.5);
+        *place = rate * step_s;
     }
 }
 

@@ -152,7 +152,7 @@ static void a_time_that_is_said(void **state)
     tri_news_time(&n, 9);
     assert_true(tri_news_next(&n, &line));
     assert_true(line.steps == 2 && line.step_s == 0.25);
-    assert_true(line.tokens == 250 && line.samples == 8); /* 8.25 */
+    assert_true(line.tokens == 250 && line.samples == 8.25);
     assert_true(tri_news_next(&n, &line) && line.step_s == 3);
     said = empty(4);
     said.step_s = -1; /* no time */
