@@ -206,19 +206,30 @@ int64_t tri_measure_steps(const tri_measure *m)
     return m->measured;
 }
 
+/* Of what was measured, as much for the steps done before; without any, what
+ * was measured. */
+static double since_start(const tri_measure *m, double amount)
+{
+    if (m->before == 0 || m->measured == 0) {
+        return amount;
+    }
+    return amount * (double)(m->before + m->steps - m->warmup) /
+           (double)m->measured;
+}
+
 double tri_measure_seconds(const tri_measure *m)
 {
-    return m->seconds;
+    return since_start(m, m->seconds);
 }
 
 double tri_measure_tokens(const tri_measure *m)
 {
-    return m->tokens;
+    return since_start(m, m->tokens);
 }
 
 double tri_measure_samples(const tri_measure *m)
 {
-    return m->samples;
+    return since_start(m, m->samples);
 }
 
 /* ---- summary ----------------------------------------------------------- */

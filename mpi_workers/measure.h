@@ -56,7 +56,9 @@ void tri_measure_add(tri_measure *m, const tri_observation *o);
 /* The trial's own metric, given without a step: of the last one. */
 void tri_measure_note_own(tri_measure *m, double own);
 
-/* After the warm-up by rule: exact sums. */
+/* After the warm-up by rule.  Sums are exact; where steps were done before, by
+ * a run whose checkpoint this one goes on from, those count too, as if each had
+ * been like the mean of the ones seen. */
 int64_t tri_measure_steps(const tri_measure *m);
 double tri_measure_seconds(const tri_measure *m);
 double tri_measure_tokens(const tri_measure *m);

@@ -350,8 +350,8 @@ static void fill_step(const tri_trial *t, const tri_vote *vote, tri_step *out)
     out->completed = vote->x[1] > 0;
     out->step = t->at;
     out->step_s = t->step_s;
-    out->tokens = llround(vote->x[2]);
-    out->samples = llround(vote->x[3]);
+    out->tokens = vote->x[2];
+    out->samples = vote->x[3];
     out->loss = vote->x[4];
     out->own = vote->x[5];
     out->bytes = vote->max[0] ? vote->max[0] : vote->max[1];

@@ -137,8 +137,8 @@ static void fill_step(const tri_vote *vote, const tri_trial *t, tri_step *out)
         out->completed = 1;
         out->step = (int64_t)vote->x[0];
         out->step_s = vote->x[2];
-        out->tokens = (int64_t)vote->x[3];
-        out->samples = (int64_t)vote->x[4];
+        out->tokens = vote->x[3];
+        out->samples = vote->x[4];
         out->loss = vote->x[5];
     }
 }

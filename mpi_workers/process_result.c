@@ -19,6 +19,7 @@ void tri_heard_add(tri_heard *h, const tri_news_line *line)
         return;
     }
     h->lines++;
+    h->steps += line->steps;
     h->step = line->step;
     h->has_tokens |= line->tokens > 0;
     h->has_samples |= line->samples > 0;
@@ -44,6 +45,14 @@ static const char *missing_key(const tri_heard *h, const tri_study *study)
     }
 }
 
+/* With as much a step for those that the checkpoint has behind it. */
+static double since_start(const tri_heard *h, double amount)
+{
+    return h->step > h->steps && h->steps > 0
+                   ? amount * (double)h->step / (double)h->steps
+                   : amount;
+}
+
 /* How much of the resource was done, in its unit. */
 static double amount(const tri_heard *h, tri_unit unit)
 {
@@ -51,9 +60,9 @@ static double amount(const tri_heard *h, tri_unit unit)
     case TRI_UNIT_STEPS:
         return (double)h->step;
     case TRI_UNIT_TOKENS:
-        return h->tokens;
+        return since_start(h, h->tokens);
     case TRI_UNIT_SAMPLES:
-        return h->samples;
+        return since_start(h, h->samples);
     default: /* any will do */
         return INFINITY;
     }

@@ -12,9 +12,10 @@
 /* What was heard from the process that is measured. */
 typedef struct tri_heard {
     int64_t lines; /* with a step */
+    int64_t steps; /* that they cover; fewer than `step` after a checkpoint */
     int64_t step;  /* the last */
     int has_tokens, has_samples, has_loss, has_own;
-    double tokens, samples; /* of all steps, the warm-up's too */
+    double tokens, samples; /* of these steps, the warm-up's too */
     char names[256];        /* of keys seen, for sentences */
 } tri_heard;
 

@@ -93,6 +93,15 @@ void tri_run_prepare(tri_run *r, int saves, tri_trial_setup *setup)
                                .save_to = r->save_to[0] ? r->save_to : NULL};
 }
 
+/* A trainer that never saves is warned of once a rank. */
+static void say_unsaved(const tri_run *r)
+{
+    TRI_LOG(r->w->said_unsaved ? TRI_LOG_INFO : TRI_LOG_WARN,
+            "run %lld goes without a checkpoint: %s", (long long)r->save_number,
+            tri_error_last()->sentence);
+    r->w->said_unsaved = 1;
+}
+
 tri_status tri_run_save(tri_run *r, int drains)
 {
     tri_saved saved = {.step = r->last.step};
@@ -106,9 +115,9 @@ tri_status tri_run_save(tri_run *r, int drains)
     st = r->ops->save(r->trial, r->save_to, drains, &saved);
     st = tri_group_agree(r->comm, st, PATIENCE_S);
     if (st != TRI_OK) {
-        if (r->leads && st != TRI_EUNBUILT) { /* the kind's own affair */
-            TRI_LOG(TRI_LOG_WARN, "run %lld goes without a checkpoint: %s",
-                    (long long)r->save_number, tri_error_last()->sentence);
+        if (r->leads &&
+            st != TRI_EUNBUILT) { /* that is the kind's own affair */
+            say_unsaved(r);
         }
         return tri_status_scope(st) == TRI_SCOPE_GROUP ? st : TRI_OK;
     }

@@ -41,7 +41,8 @@ typedef struct tri_run {
     struct {             /* since the last report (leader) */
         int seq;
         double sent_s;
-        int64_t steps, tokens, samples, step;
+        int64_t steps, step;
+        double tokens, samples;
         int n;
         double step_s[TRI_REPORT_STEPS];
     } report;

@@ -23,13 +23,14 @@ static void send_report(tri_run *r)
             .seq = r->report.seq++,
             .step = r->report.step,
             .step_s = tri_median(r->report.step_s, r->report.n, scratch),
-            .tokens = r->report.tokens,
-            .samples = r->report.samples,
+            .tokens = llround(r->report.tokens),
+            .samples = llround(r->report.samples),
             .loss = r->last.loss,
             .bytes = (int64_t)r->bytes};
     tri_worker_send(r->w, &m);
     r->report.sent_s = tri_now();
-    r->report.steps = r->report.tokens = r->report.samples = 0;
+    r->report.tokens = r->report.samples = 0;
+    r->report.steps = 0;
     r->report.n = 0;
 }
 
@@ -55,18 +56,17 @@ void tri_run_observe(tri_run *r, const tri_step *s)
         tri_measure_reset(r->measure, before);
         n = s->step > before ? s->step - before : 1;
     }
-    tri_measure_add(r->measure,
-                    &(tri_observation){.n = n,
-                                       .step_s = s->step_s,
-                                       .tokens = (double)s->tokens,
-                                       .samples = (double)s->samples,
-                                       .loss = s->loss,
-                                       .own = s->own});
+    tri_measure_add(r->measure, &(tri_observation){.n = n,
+                                                   .step_s = s->step_s,
+                                                   .tokens = s->tokens,
+                                                   .samples = s->samples,
+                                                   .loss = s->loss,
+                                                   .own = s->own});
     r->last = *s;
     r->report.step = s->step;
     r->report.steps += n;
-    r->report.tokens += n * s->tokens;
-    r->report.samples += n * s->samples;
+    r->report.tokens += (double)n * s->tokens;
+    r->report.samples += (double)n * s->samples;
     r->report.step_s[r->report.n % TRI_REPORT_STEPS] = s->step_s;
     if (r->report.n < TRI_REPORT_STEPS) {
         r->report.n++;

@@ -171,9 +171,9 @@ tri_status tri_trainer_step(tri_trainer *t, int word, tri_step *out)
     *out = (tri_step){.completed = 1,
                       .step = t->steps,
                       .step_s = tri_now() - start,
-                      .tokens =
-                              l->global_batch * t->ops->sample_tokens(t->model),
-                      .samples = l->global_batch,
+                      .tokens = (double)(l->global_batch *
+                                         t->ops->sample_tokens(t->model)),
+                      .samples = (double)l->global_batch,
                       .loss = all.loss,
                       .own = NAN,
                       .bytes = all.bytes,

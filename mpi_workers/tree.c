@@ -197,22 +197,41 @@ static int start(tri_remover *r)
     return rc == 0;
 }
 
-void tri_remover_add(tri_remover *r, const char *path)
+static int is_gone(const char *path)
+{
+    size_t bytes = strlen(path);
+    size_t end = sizeof TRI_GONE - 1;
+
+    return bytes > end && strcmp(path + bytes - end, TRI_GONE) == 0;
+}
+
+/* A task for `path` under its last name; NULL where there is nothing. */
+static task *make_task(const char *path)
 {
     size_t bytes = strlen(path) + sizeof TRI_GONE;
     task *t = malloc(sizeof *t + bytes);
 
     if (!t) {
-        return; /* found by whoever sweeps */
+        return NULL; /* found by whoever sweeps */
     }
     t->next = NULL;
-    snprintf(t->path, bytes, "%s%s", path, TRI_GONE);
+    snprintf(t->path, bytes, "%s%s", path, is_gone(path) ? "" : TRI_GONE);
     if (rename(path, t->path) != 0) {
         if (errno == ENOENT) {
             free(t);
-            return;
+            return NULL;
         }
         snprintf(t->path, bytes, "%s", path);
+    }
+    return t;
+}
+
+void tri_remover_add(tri_remover *r, const char *path)
+{
+    task *t = make_task(path);
+
+    if (!t) {
+        return;
     }
     pthread_mutex_lock(&r->lock);
     r->is_running = r->is_running || start(r);

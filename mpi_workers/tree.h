@@ -30,7 +30,8 @@ typedef struct tri_remover tri_remover;
  * TRI_ENOMEM. */
 tri_status tri_remover_create(tri_remover **out);
 /* Remove `path`, soon: from now on it is called path.gone, so that it is not
- * taken for whole.  What cannot be removed is warned of. */
+ * taken for whole (one that is called so already keeps its name).  What cannot
+ * be removed is warned of. */
 void tri_remover_add(tri_remover *r, const char *path);
 /* Wait for the rest at most `limit_s`; what is then left stays. */
 void tri_remover_destroy(tri_remover *r, double limit_s);

@@ -63,11 +63,11 @@ typedef struct tri_saved {
 /* What one call of step did.  Everything is the whole group's, and the same on
  * every rank, but for fields marked (leader). */
 typedef struct tri_step {
-    int completed;  /* 0: nothing yet, call again (a child still works) */
-    int64_t step;   /* number of steps done so far, 1 after the first */
-    double step_s;  /* duration of this step by a monotonic clock (leader) */
-    int64_t tokens; /* of this step, over all ranks; 0 if not known */
-    int64_t samples;
+    int completed; /* 0: nothing yet, call again (a child still works) */
+    int64_t step;  /* number of steps done so far, 1 after the first */
+    double step_s; /* duration of this step by a monotonic clock (leader) */
+    double tokens; /* of this step, over all ranks; 0 if not known */
+    double samples;
     double loss;    /* mean over the global batch before the update; NaN */
     double own;     /* the trial's own metric, NaN if none (leader) */
     uint64_t bytes; /* high water of the largest rank so far */

@@ -25,6 +25,7 @@ typedef struct tri_worker {
     tri_process_base *base; /* of process trials; else NULL */
     int epoch;
     tri_remover *remover; /* of checkpoints that nobody was told of */
+    int said_unsaved;     /* that a run goes without a checkpoint */
     int blind;            /* rank 0's folder of checkpoints is not seen here */
     uint64_t quota_bytes;
     double heard_s; /* when rank 0 last said anything */

@@ -157,8 +157,8 @@ static void print_json(const tri_step *s)
     json_object_set_new(o, "step", json_integer(s->step));
     json_object_set_new(o, "loss", tri_app_json_real(s->loss));
     json_object_set_new(o, "step_s", tri_app_json_real(s->step_s));
-    json_object_set_new(o, "tokens", json_integer(s->tokens));
-    json_object_set_new(o, "samples", json_integer(s->samples));
+    json_object_set_new(o, "tokens", json_integer(llround(s->tokens)));
+    json_object_set_new(o, "samples", json_integer(llround(s->samples)));
     json_object_set_new(o, "bytes", json_integer((json_int_t)s->bytes));
     tri_app_json_print(o);
 }
@@ -168,7 +168,7 @@ static void print_text(const tri_step *s)
     char time[32];
     char rate[32];
     char bytes[32];
-    double per_s = (double)(s->tokens > 0 ? s->tokens : s->samples) / s->step_s;
+    double per_s = (s->tokens > 0 ? s->tokens : s->samples) / s->step_s;
 
     if (s->step == 1) {
         printf("%8s  %10s  %10s  %10s  %12s\n", "step", "loss", "time",

@@ -53,9 +53,18 @@ static void remove_one(const tri_driver *d, const char *name)
     tri_remover_add(d->remover, path);
 }
 
-/* Remove all of this study's that no trial goes on from; returns how many are
+static int is_gone(const char *name)
+{
+    size_t bytes = strlen(name);
+    size_t end = sizeof TRI_GONE - 1;
+
+    return bytes > end && strcmp(name + bytes - end, TRI_GONE) == 0;
+}
+
+/* Remove all of this study's that no trial goes on from, and where an opening
+ * `begins` what an earlier one had begun to remove; returns how many are
  * wanted. */
-static size_t sweep(const tri_driver *d)
+static size_t sweep(const tri_driver *d, int begins)
 {
     char folder[4096];
     size_t n_wanted;
@@ -69,6 +78,7 @@ static size_t sweep(const tri_driver *d)
         const char *name = e->d_name;
 
         if (tri_checkpoint_is_name(d->study, name) &&
+            (begins || !is_gone(name)) &&
             !bsearch(&name, wanted, n_wanted, sizeof *wanted, by_name)) {
             TRI_LOG(TRI_LOG_DEBUG, "checkpoint %s is not gone on from", name);
             remove_one(d, name);
@@ -107,7 +117,7 @@ tri_status tri_driver_claim_checkpoints(tri_driver *d)
     TRI_TRY(tri_checkpoint_claim(d->study, record, d->opened_s,
                                  tri_record_exists));
     TRI_TRY(tri_remover_create(&d->remover));
-    sweep(d); /* of openings that were killed; the record is ours by now */
+    sweep(d, 1); /* of openings that were killed; the record is ours by now */
     return TRI_OK;
 }
 
@@ -143,7 +153,7 @@ void tri_driver_close_checkpoints(tri_driver *d, int hurries)
     }
     /* where another opening holds the study by now, they are its */
     if (!hurries && d->ctl && d->record &&
-        tri_record_sync(d->record, 1) == TRI_OK && sweep(d) == 0) {
+        tri_record_sync(d->record, 1) == TRI_OK && sweep(d, 0) == 0) {
         tri_checkpoint_disclaim(d->study);
     }
     tri_remover_destroy(d->remover, hurries ? 0 : REMOVE_S);
@@ -157,9 +167,12 @@ void tri_driver_close_checkpoints(tri_driver *d, int hurries)
 static void say_evicted(tri_driver *d, int64_t trial)
 {
     tri_trial_view t;
+    tri_progress p;
 
     tri_ctl_trial(d->ctl, trial, &t);
-    if (t.state == TRI_TRIAL_PAUSED && !t.checkpoint[0] && !d->has_evicted) {
+    tri_ctl_progress(d->ctl, &p);
+    if (t.state == TRI_TRIAL_PAUSED && !t.checkpoint[0] && !d->has_evicted &&
+        p.state != TRI_CTL_ENDED) {
         d->has_evicted = 1;
         TRI_LOG_JOB(TRI_LOG_WARN,
                     "checkpoints have come to checkpoints.max_bytes: those of "

@@ -365,6 +365,108 @@ static void checkpoints_have_a_budget(void **state)
     world_fini(&w);
 }
 
+static void paused(world *w, int64_t number, const char *checkpoint,
+                   int64_t bytes)
+{
+    tri_event e = {.kind = TRI_EV_PAUSED,
+                   .u.outcome = {.run = number,
+                                 .checkpoint = checkpoint,
+                                 .checkpoint_bytes = bytes}};
+
+    w->n_runs = 0;
+    w->holder[1] = -1;
+    world_feed(w, &e);
+}
+
+/* Beyond it those go that will be missed least: of the lowest rung the worst,
+ * never the newest, nor one that a run is to go on from. */
+static void the_least_missed_checkpoint_goes(void **state)
+{
+    static const char text[] = "study: t\nmodel: {kind: synthetic}\n"
+                               "space: {x: {int: [0, 99]}}\n"
+                               "objective: {minimize: loss}\n"
+                               "resource: {min: 1, max: 9, eta: 3}\n"
+                               "checkpoints: {max_bytes: 1 KiB}\n"
+                               "budget: {trials: 6}\nfinals: none\n";
+    static const char *const names[] = {"c0", "c1", "c2"};
+    static const double values[] = {5, 1, 9};
+    world w;
+
+    (void)state;
+    world_init(&w, text);
+    world_begin(&w, 1, 1);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(assigned(&w, 0)->trial, i);
+        world_run(&w, i, values[i]);
+        paused(&w, i, names[i], 400);
+        assert_int_equal(world_count(&w, TRI_CMD_DROP_CHECKPOINT), i == 2);
+    }
+    assert_string_equal(world_command(&w, TRI_CMD_DROP_CHECKPOINT, 0)
+                                ->u.drop_checkpoint.checkpoint,
+                        "c0");
+    assert_string_equal(trial(&w, 0).checkpoint, "");
+    assert_string_equal(trial(&w, 2).checkpoint, "c2");
+    assert_int_equal(assigned(&w, 0)->trial, 1); /* promoted */
+    assert_string_equal(assigned(&w, 0)->checkpoint, "c1");
+    assert_int_equal(assigned(&w, 0)->save, TRI_SAVE_RELEASE);
+    world_run(&w, 3, 1);
+    paused(&w, 3, "c3", 1000); /* the second rung's, and the first's worst */
+    assert_int_equal(world_count(&w, TRI_CMD_DROP_CHECKPOINT), 2);
+    assert_string_equal(trial(&w, 2).checkpoint, "");
+    assert_string_equal(trial(&w, 1).checkpoint, "c3");
+    world_fini(&w);
+}
+
+/* Nothing follows the last rung, but a drained run goes on in it. */
+static void the_last_rung_is_saved_at_a_drain(void **state)
+{
+    static const char text[] = "study: t\nmodel: {kind: synthetic}\n"
+                               "space: {x: {int: [0, 99]}}\n"
+                               "objective: {minimize: loss}\n"
+                               "resource: {min: 9, max: 9, eta: 3}\n"
+                               "budget: {trials: 1}\nfinals: none\n";
+    world w;
+
+    (void)state;
+    world_init(&w, text);
+    world_begin(&w, 1, 1);
+    assert_int_equal(assigned(&w, 0)->save, TRI_SAVE_DRAIN);
+    world_formed(&w, 0);
+    world_drain(&w, TRI_DRAIN_SIGNAL);
+    world_interrupted(&w, 0, "half way");
+    world_begin(&w, 1, 1);
+    assert_string_equal(assigned(&w, 0)->checkpoint, "half way");
+    world_run(&w, 1, 1);
+    assert_int_equal(world_command(&w, TRI_CMD_VERDICT, 0)->u.verdict.save, 0);
+    assert_string_equal(world_command(&w, TRI_CMD_DROP_CHECKPOINT, 0)
+                                ->u.drop_checkpoint.checkpoint,
+                        "half way");
+    world_fini(&w);
+}
+
+/* By whom is not known: nobody's rank is blamed, and the second time it is the
+ * trial's own doing. */
+static void killed_by_somebody(void **state)
+{
+    world w;
+
+    (void)state;
+    start(&w, 1, 1);
+    world_lost(&w, 0, TRI_REASON_KILLED, -1, 0);
+    assert_int_equal(run(&w, 0).status, TRI_RUN_LOST);
+    assert_int_equal(run(&w, 0).reason, TRI_REASON_KILLED);
+    assert_int_equal(trial(&w, 0).suspicion, 1);
+    assert_int_equal(world_count(&w, TRI_CMD_STRIKE), 0);
+    assert_int_equal(assigned(&w, 0)->trial, 0);
+    assert_int_equal(assigned(&w, 0)->attempt, 1);
+    world_lost(&w, 1, TRI_REASON_KILLED, -1, 0);
+    assert_int_equal(trial(&w, 0).state, TRI_TRIAL_FAILED);
+    assert_int_equal(trial(&w, 0).reason, TRI_REASON_KILLED);
+    assert_int_equal(results(&w), 0);
+    assert_int_equal(assigned(&w, 0)->trial, 1);
+    world_fini(&w);
+}
+
 /* Throughput: a promoted run starts afresh, an interrupted one goes on. */
 static void rates_go_on_within_a_rung_only(void **state)
 {
@@ -414,6 +516,9 @@ int main(void)
             cmocka_unit_test(what_waits_goes_before_going_on),
             cmocka_unit_test(a_group_with_a_dead_rank_does_not_go_on),
             cmocka_unit_test(checkpoints_have_a_budget),
+            cmocka_unit_test(the_least_missed_checkpoint_goes),
+            cmocka_unit_test(the_last_rung_is_saved_at_a_drain),
+            cmocka_unit_test(killed_by_somebody),
             cmocka_unit_test(rates_go_on_within_a_rung_only)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);

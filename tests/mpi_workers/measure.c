@@ -336,6 +336,26 @@ static void counted_goals(void **state)
     tri_measure_destroy(m);
 }
 
+/* What was done before a checkpoint counts as much a step as what was seen:
+ * the same last step as in one go. */
+static void counted_goals_after_a_checkpoint(void **state)
+{
+    tri_measure *m = fresh();
+    tri_goal goal = {3, -1, TRI_UNIT_SAMPLES, 250};
+
+    (void)state;
+    tri_measure_reset(m, 13); /* ten steps past the warm-up */
+    for (int i = 14; i < 28; i++) {
+        add(m, 0.5, 1);
+        assert_false(tri_goal_reached(&goal, m));
+    }
+    add(m, 0.5, 1);
+    assert_true(tri_measure_samples(m) == 250);
+    assert_true(tri_measure_seconds(m) == 12.5);
+    assert_true(tri_goal_reached(&goal, m));
+    tri_measure_destroy(m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -352,6 +372,7 @@ int main(void)
             cmocka_unit_test(precision_ends_a_run),
             cmocka_unit_test(goals_round_up),
             cmocka_unit_test(counted_goals),
+            cmocka_unit_test(counted_goals_after_a_checkpoint),
     };
 
     print_message("seed %u\n", SEED);

@@ -140,6 +140,26 @@ static void a_resource_that_is_not_counted(void **state)
     tri_study_destroy(s);
 }
 
+/* Five steps beyond a checkpoint of 20. */
+static void after_a_checkpoint(void **state)
+{
+    tri_study *s = read_study("loss", "samples");
+    tri_heard h = {.names = "step, foo"};
+
+    (void)state;
+    for (int i = 21; i <= 25; i++) {
+        tri_news_line line = {
+                .step = i, .steps = 1, .samples = 8, .loss = 1, .own = NAN};
+
+        tri_heard_add(&h, &line);
+    }
+    expect(&h, s, 200, 0, "");
+    expect(&h, s, 201, 0,
+           "the process of rank 0 ended with status 0 after 200 of 201 "
+           "samples");
+    tri_study_destroy(s);
+}
+
 static void steps_that_cannot_be_meant(void **state)
 {
     tri_study *steps = read_study("loss", "steps");
@@ -160,6 +180,7 @@ int main(void)
             cmocka_unit_test(the_whole_resource),
             cmocka_unit_test(what_the_objective_needs),
             cmocka_unit_test(a_resource_that_is_not_counted),
+            cmocka_unit_test(after_a_checkpoint),
             cmocka_unit_test(steps_that_cannot_be_meant),
     };
 

@@ -1,5 +1,5 @@
 # Pieces of a worker that need no MPI.
-foreach(name metrics news patterns child guard ending measure place process_text process_result watchdog)
+foreach(name checkpoint_dir process_logs metrics news patterns child guard ending measure place process_text process_result watchdog)
     tri_add_test(worker_${name} SOURCES ${name}.c LINK tri_worker)
 endforeach()
 # Forming, thousands of times.
@@ -13,7 +13,6 @@ tri_add_fuzzer(worker_fuzz_patterns SOURCES fuzz_patterns.c LINK tri_worker
 foreach(name devices setup surroundings)
     tri_add_test(worker_${name} SOURCES ${name}.c LINK tri_worker)
 endforeach()
-
 # What users' own programs say: the header and the module made for them.
 tri_add_test(worker_report SOURCES report.c LINK tri_worker)
 tri_add_script_test(worker_report_header COMMAND

@@ -43,18 +43,23 @@ static const char study[] =
         "      other) echo '{{\"step\": 5, \"foo\": 1}}' ;;\n"
         "      mute) sleep 1000 ;;\n"
         "      far) echo '{{\"step\": 1000001, \"loss\": 1}}' ;;\n"
+        "      deaf) [ $RANK = 1 ] && trap '' TERM; steps 6; sleep 1000 ;;\n"
+        "      port) f={study_dir}/port.$MASTER_PORT; : > $f\n"
+        "        if [ $(echo {study_dir}/port.* | wc -w) -lt 3 ]; then\n"
+        "          echo 'bind: Address already in use' >&2; exit 1; fi\n"
+        "        steps 8 ;;\n"
         "      open) printf '{{\"step\": 5, \"loss\": 5}}' ;;\n"
         "      esac\n"
         "space:\n"
         "  how: {choice: [good, fails, hangs, garbage, killed, family, one, "
-        "nan, missing, daemon, short, other, mute, far, open]}\n"
+        "nan, missing, daemon, short, other, mute, far, open, deaf, port]}\n"
         "  n: {choice: [1, 2]}\n"
-        "constraints: [\"(how in ['one', 'good']) == (n == 2)\"]\n"
+        "constraints: [\"(how in ['one', 'good', 'deaf']) == (n == 2)\"]\n"
         "ranks: n\n"
         "objective: {minimize: loss}\n"
         "resource: {unit: steps, min: 2, max: 2, eta: 2}\n"
         "search: random\n"
-        "budget: {trials: 15}\nfinals: none\n"
+        "budget: {trials: 17}\nfinals: none\n"
         "timeouts: {startup: 5 s, progress: 1 s, grace: 0.2 s}\n";
 
 static int64_t find(const tri_ctl *ctl, const char *how, tri_trial_view *out)
@@ -136,6 +141,13 @@ static void check_good(const tri_ctl *ctl)
     r = last_run(ctl, find(ctl, "daemon", &t));
     assert_int_equal(r.status, TRI_RUN_FINISHED);
     assert_true(r.objective == 4);
+    r = last_run(ctl, find(ctl, "deaf", &t)); /* one rank ignores TERM */
+    assert_int_equal(r.status, TRI_RUN_FINISHED);
+    assert_true(r.objective == 6);
+    r = last_run(ctl, find(ctl, "port", &t)); /* the third one is free */
+    assert_int_equal(r.status, TRI_RUN_FINISHED);
+    assert_int_equal(r.attempt, 0);
+    assert_true(r.objective == 8);
     r = last_run(ctl, find(ctl, "open", &t)); /* its last line has no end */
     assert_int_equal(r.status, TRI_RUN_FINISHED);
     assert_true(r.objective == 5);
@@ -149,7 +161,7 @@ static void every_end(void)
 
     assert_int_equal(t.st, TRI_OK);
     assert_int_equal(t.end.status, 0);
-    assert_int_equal(tri_ctl_n_trials(t.ctl), 15);
+    assert_int_equal(tri_ctl_n_trials(t.ctl), 17);
     check_good(t.ctl);
     check_failed(t.ctl, "fails", TRI_REASON_BAD_EXIT, "trouble ahead");
     check_failed(t.ctl, "hangs", TRI_REASON_HUNG,
@@ -176,7 +188,7 @@ static void every_end(void)
     assert_int_equal(r.outcome.stderr_tail.bytes, strlen("trouble ahead\n"));
     tri_tuned_fini(&t);
     assert_int_equal(survivors(), 0);
-    tri_case_verify(tri_case_file(), 15);
+    tri_case_verify(tri_case_file(), 17);
 }
 
 /* Rank 1 reports: tokens in the warm-up only, never, or for too few steps. */
