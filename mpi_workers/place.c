@@ -207,21 +207,40 @@ static void read_cores(tri_rank_place *out)
     hwloc_topology_destroy(topology);
 }
 
+static int is_given(const char *name, char *buf, size_t bytes)
+{
+    const char *given = getenv(name);
+
+    if (!given || !*given) {
+        return 0;
+    }
+    snprintf(buf, bytes, "%s", given);
+    return 1;
+}
+
 static void read_host(tri_rank_place *out)
 {
-    const char *given = getenv("TRIREME_HOST_NAME");
-
-    if (given && *given) {
-        snprintf(out->host, sizeof out->host, "%.60s", given);
-    } else if (gethostname(out->host, sizeof out->host - 1) != 0) {
+    if (!is_given("TRIREME_HOST_NAME", out->host, sizeof out->host) &&
+        gethostname(out->host, sizeof out->host - 1) != 0) {
         snprintf(out->host, sizeof out->host, "unknown");
     }
+}
+
+void tri_place_node(char *buf, size_t bytes)
+{
+    if (!is_given("TRIREME_HOST_NAME", buf, bytes) &&
+        !is_given("SLURMD_NODENAME", buf, bytes) &&
+        gethostname(buf, bytes - 1) != 0) {
+        snprintf(buf, bytes, "localhost");
+    }
+    buf[bytes - 1] = 0;
 }
 
 void tri_place_read(tri_rank_place *out)
 {
     memset(out, 0, sizeof *out);
     read_host(out);
+    tri_place_node(out->node, sizeof out->node);
     read_cpu(out);
     read_device(out);
     read_cores(out);

@@ -32,7 +32,7 @@ static int *host_workers(const tri_world *w, int *n, int *mine)
 
     *n = 0;
     for (int i = 1; ranks && i < w->size; i++) {
-        if (strcmp(w->seats[i].host, w->seats[w->rank].host) == 0) {
+        if (strcmp(w->seats[i].node, w->seats[w->rank].node) == 0) {
             *mine = i == w->rank ? *n : *mine;
             ranks[(*n)++] = i;
         }

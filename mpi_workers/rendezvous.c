@@ -4,6 +4,7 @@
 #include "mpi_workers/rendezvous.h"
 
 #include "mpi_workers/p2p.h"
+#include "mpi_workers/place.h"
 
 #include <arpa/inet.h>
 #include <ifaddrs.h>
@@ -158,24 +159,6 @@ static int find_port(uint64_t key, int attempt)
 }
 
 /* ---- this host ----------------------------------------------------------- */
-
-void tri_rendezvous_host(char *buf, size_t bytes)
-{
-    static const char *const names[] = {"TRIREME_HOST_NAME", "SLURMD_NODENAME"};
-
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        const char *value = getenv(names[i]);
-
-        if (value && *value) {
-            snprintf(buf, bytes, "%s", value);
-            return;
-        }
-    }
-    if (gethostname(buf, bytes - 1) != 0) {
-        snprintf(buf, bytes, "localhost");
-    }
-    buf[bytes - 1] = 0;
-}
 
 static int is_reachable(const struct sockaddr *at)
 {
@@ -368,7 +351,7 @@ static int print_card(uint64_t key, int attempt, int leads,
     char address[64];
     int port = leads ? find_port(key, attempt) : 0;
 
-    tri_rendezvous_host(host, sizeof host);
+    tri_place_node(host, sizeof host);
     address[0] = 0;
     if (leads) {
         find_address(address, sizeof address);

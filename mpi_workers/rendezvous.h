@@ -3,8 +3,7 @@
  * port of the leader's that others can reach, and which devices the ranks of a
  * host show together.
  *
- * A host goes by TRIREME_HOST_NAME where that is set, else by what Slurm calls
- * it (SLURMD_NODENAME), else by its own name.
+ * A host goes by the name that its launcher knows (place.h, `node`).
  */
 #ifndef TRI_MPI_WORKERS_RENDEZVOUS_H
 #define TRI_MPI_WORKERS_RENDEZVOUS_H
@@ -45,9 +44,6 @@ tri_status tri_rendezvous_meet(MPI_Comm comm, uint64_t key, int attempt,
                                const tri_devices *mine, double limit_s,
                                tri_rendezvous *out);
 void tri_rendezvous_fini(tri_rendezvous *r);
-
-/* The name of this host, as above. */
-void tri_rendezvous_host(char *buf, size_t bytes);
 
 /* ---- parts that tests use ------------------------------------------------ */
 

@@ -45,6 +45,7 @@ static tri_status share_seats(tri_world *w)
     }
     memset(&mine, 0, sizeof mine);
     memcpy(mine.host, w->place.host, sizeof mine.host);
+    memcpy(mine.node, w->place.node, sizeof mine.node);
     mine.cores = w->place.cores;
     mine.host_cores = w->place.host_cores;
     mine.memory_bytes = w->place.memory_bytes;

@@ -13,8 +13,8 @@
 /* All ranks come and hear of the study within this: 600 s, less in tests. */
 extern double tri_world_start_s;
 
-typedef struct tri_seat { /* of one rank */
-    char host[64];
+typedef struct tri_seat {    /* of one rank */
+    char host[64], node[64]; /* as place.h has them */
     int cores, host_cores;
     int host_ranks;        /* ranks of this job on that host */
     uint64_t memory_bytes; /* the job's limit there */

@@ -37,7 +37,8 @@ void tri_greeting_note(tri_driver *d, const tri_msg_hello *m, int from)
         snprintf(p->trouble, sizeof p->trouble, "%s", m->trouble);
     }
     if (m->remark && m->remark[0] && d->remarks.n++ == 0) {
-        snprintf(d->remarks.host, sizeof d->remarks.host, "%s", m->host);
+        snprintf(d->remarks.host, sizeof d->remarks.host, "%s",
+                 d->world->seats[from].node);
         snprintf(d->remarks.text, sizeof d->remarks.text, "%s", m->remark);
     }
 }
@@ -68,11 +69,12 @@ static tri_status judge_troubles(const tri_driver *d)
     }
     if (n_fit == 0) {
         return TRI_FAIL(TRI_EINVAL, "no rank can run a trial; rank %d (%s): %s",
-                        first, d->peers[first].host, d->peers[first].trouble);
+                        first, d->world->seats[first].node,
+                        d->peers[first].trouble);
     }
     TRI_LOG_JOB(TRI_LOG_WARN, "%d %s left out; rank %d (%s): %s", n,
-                n == 1 ? "rank is" : "ranks are", first, d->peers[first].host,
-                d->peers[first].trouble);
+                n == 1 ? "rank is" : "ranks are", first,
+                d->world->seats[first].node, d->peers[first].trouble);
     return TRI_OK;
 }
 
@@ -98,8 +100,8 @@ static void say_blind(const tri_driver *d)
                     "%d %s no device, as rank %d (%s), while others do, as "
                     "rank %d (%s: %s)",
                     n, n == 1 ? "rank sees" : "ranks see", blind,
-                    d->peers[blind].host, seeing, d->peers[seeing].host,
-                    d->peers[seeing].device);
+                    d->world->seats[blind].node, seeing,
+                    d->world->seats[seeing].node, d->peers[seeing].device);
     }
 }
 
@@ -112,7 +114,7 @@ static void say_wasted(const tri_driver *d)
     int n = 0;
 
     for (int i = 1; lists && i < d->world->size; i++) {
-        if (is_in(d, i) && strcmp(seats[i].host, seats[0].host) == 0) {
+        if (is_in(d, i) && strcmp(seats[i].node, seats[0].node) == 0) {
             lists[n++] = d->peers[i].device;
         }
     }
@@ -123,7 +125,7 @@ static void say_wasted(const tri_driver *d)
                     "(%s): it trains nothing, so that device is idle; start "
                     "one rank more than devices, with --gpus-per-node instead "
                     "of --gpus-per-task",
-                    seats[0].host, alone);
+                    seats[0].node, alone);
     }
     free(lists);
 }
