@@ -102,6 +102,10 @@ int tri_pattern_find(tri_pattern *p, const char *text, size_t n, size_t *from,
         n = TRI_PATTERN_BYTES;
     }
     rc = pcre2_match(p->code, (PCRE2_SPTR)text, n, 0, 0, p->data, p->limits);
+    if (rc == PCRE2_ERROR_JIT_STACKLIMIT) { /* the other engine uses the heap */
+        rc = pcre2_match(p->code, (PCRE2_SPTR)text, n, 0, PCRE2_NO_JIT, p->data,
+                         p->limits);
+    }
     if (rc != 2) { /* no match, one without its group, or a limit */
         p->slow += rc < 0 && rc != PCRE2_ERROR_NOMATCH;
         return 0;
