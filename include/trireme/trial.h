@@ -231,7 +231,7 @@ TRIREME_TRIAL_EXPORT void trireme_trial_close(trireme_trial *trial,
 
 /* ---- for convenience --------------------------------------------------- */
 
-static inline int trireme_trial_same_(const char *a, const char *b)
+static inline int trireme_trial_same_name(const char *a, const char *b)
 {
     while (*a && *a == *b) {
         a++;
@@ -253,7 +253,7 @@ trireme_trial_find(const trireme_trial_setup *setup, const char *name)
                         ? setup->parameters[i]
                         : setup->options[i - setup->n_parameters];
 
-        if (trireme_trial_same_(v->name, name)) {
+        if (trireme_trial_same_name(v->name, name)) {
             return v->type == TRIREME_TRIAL_INACTIVE ? 0 : v;
         }
     }
