@@ -83,6 +83,7 @@ typedef struct tri_samples {
     const double *x;        /* n x width */
     const double *y;        /* n values, warped, finite; lower is better */
     const double *resource; /* n positive numbers; NULL: all alike */
+    int keep; /* with a model before: its hyper-parameters as they are */
 } tri_samples;
 
 typedef struct tri_model tri_model;
@@ -99,6 +100,11 @@ typedef struct tri_predictor_ops {
      * had none).  `sd` may be NULL. */
     void (*predict)(const tri_model *model, const double *x, int m,
                     double resource, double *mean, double *sd);
+    /* Optional: as predict, fast and in single precision: x[m][width] floats;
+     * the deviations are upper bounds, by what the nearest sample alone
+     * tells. */
+    void (*screen)(const tri_model *model, const float *x, int m,
+                   double resource, float *mean, float *sd);
     /* Optional: know of one more sample, the hyper-parameters unchanged; and
      * forget all but the first n again.  For runs that are still pending. */
     tri_status (*add)(tri_model *model, const double *x, double y,

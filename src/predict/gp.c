@@ -6,7 +6,7 @@
  * even spread in their order); one more sample is a row more of the Cholesky
  * factor.
  */
-#include "src/predict/gp_kernel.h"
+#include "src/predict/gp.h"
 #include "src/predict/lapack.h"
 #include "trireme/rng.h"
 
@@ -26,22 +26,7 @@
 /* A joint draw of more points is a draw of each by itself. */
 #define DRAW_MOST 1024
 
-struct tri_model {
-    tri_gp_form form;
-    double *theta;
-    int n, room;
-    double top;  /* the largest resource */
-    double mean; /* of the values */
-    double *x;   /* room x width */
-    double *share;
-    double *y; /* centred */
-    double *scaled, *square;
-    double *l;     /* room x room: the factor, row by row */
-    double *w;     /* l^-1 y */
-    double *alpha; /* k^-1 y */
-};
-
-static void gp_destroy(tri_model *m)
+void tri_gp_destroy(tri_model *m)
 {
     if (m) {
         free(m->theta);
@@ -223,7 +208,7 @@ static void take(tri_model *m, const tri_samples *s, const int *which, int n)
 
     m->n = n;
     m->mean = 0;
-    for (int i = 0; i < n; i++) {
+    for (int i = 0; i < n && m->centred; i++) {
         m->mean += s->y[which[i]] / n;
     }
     for (int i = 0; i < n; i++) {
@@ -235,13 +220,16 @@ static void take(tri_model *m, const tri_samples *s, const int *which, int n)
 }
 
 /* Learn from a few of the samples that m holds now. */
-static tri_status learn(tri_model *m, const tri_model *before)
+static tri_status learn(tri_model *m, const tri_model *before, int keep)
 {
     int fresh = !before || before->form.n != m->form.n;
 
     tri_gp_prior(&m->form, m->theta);
     if (!fresh) {
         memcpy(m->theta, before->theta, (size_t)m->form.n * sizeof *m->theta);
+        if (keep) {
+            return TRI_OK;
+        }
     }
     return tri_gp_learn(&m->form, m->n, m->x,
                         m->form.has_resource ? m->share : NULL, m->y, fresh,
@@ -256,33 +244,32 @@ static tri_status fit_into(tri_model *m, const tri_samples *s,
     TRI_TRY(reserve(m, n));
     if (n > LEARN_MOST) {
         take(m, s, which, choose(s->y, s->n, LEARN_MOST, scratch, which));
-        TRI_TRY(learn(m, before));
+        TRI_TRY(learn(m, before, s->keep));
         n = choose(s->y, s->n, KEEP_MOST, scratch, which);
         take(m, s, which, n);
     } else {
         take(m, s, which, n);
-        TRI_TRY(learn(m, before));
+        TRI_TRY(learn(m, before, s->keep));
     }
     return factor(m);
 }
 
-static tri_status gp_fit(const tri_encoding *e, const tri_samples *s,
-                         uint64_t seed, const tri_model *before,
-                         tri_model **out)
+tri_status tri_gp_fit(const tri_encoding *e, const tri_samples *s, int linear,
+                      const tri_model *before, tri_model **out)
 {
     tri_model *m = calloc(1, sizeof *m);
     ranked *scratch = malloc(((size_t)s->n + 1) * sizeof *scratch);
     int *which = malloc(((size_t)s->n + 1) * sizeof *which);
     tri_status st = TRI_OK;
 
-    (void)seed;
     if (s->n < 1) {
         st = TRI_FAIL(TRI_EINVAL, "a model needs a sample");
     } else if (!m || !scratch || !which) {
         st = TRI_FAIL(TRI_ENOMEM, "no memory for a model");
     }
     if (st == TRI_OK) {
-        tri_gp_form_init(&m->form, e, resources_differ(s), 0);
+        tri_gp_form_init(&m->form, e, resources_differ(s), linear);
+        m->centred = !linear;
         for (int i = 0; i < s->n && s->resource; i++) {
             m->top = fmax(m->top, s->resource[i]);
         }
@@ -293,11 +280,19 @@ static tri_status gp_fit(const tri_encoding *e, const tri_samples *s,
     free(scratch);
     free(which);
     if (st != TRI_OK) {
-        gp_destroy(m);
+        tri_gp_destroy(m);
         return st;
     }
     *out = m;
     return TRI_OK;
+}
+
+static tri_status gp_fit(const tri_encoding *e, const tri_samples *s,
+                         uint64_t seed, const tri_model *before,
+                         tri_model **out)
+{
+    (void)seed;
+    return tri_gp_fit(e, s, 0, before, out);
 }
 
 /* ---- use
@@ -350,8 +345,8 @@ static void predict_block(const tri_model *m, block *b, double *mean,
     }
 }
 
-static void gp_predict(const tri_model *m, const double *x, int n,
-                       double resource, double *mean, double *sd)
+void tri_gp_predict(const tri_model *m, const double *x, int n, double resource,
+                    double *mean, double *sd)
 {
     double share = m->form.has_resource ? resource / m->top : 1;
     block b;
@@ -458,7 +453,7 @@ static tri_status draw_each(const tri_model *m, const double *x, int n,
     if (!sd) {
         return TRI_FAIL(TRI_ENOMEM, "no memory for a draw");
     }
-    gp_predict(m, x, n, resource, out, sd);
+    tri_gp_predict(m, x, n, resource, out, sd);
     for (int i = 0; i < n; i++) {
         out[i] += sd[i] * z[i];
     }
@@ -536,11 +531,12 @@ static void gp_describe(const tri_model *m, char *buf, size_t bytes)
 const tri_predictor_ops tri_predictor_gp = {
         .name = "gp",
         .fit = gp_fit,
-        .predict = gp_predict,
+        .predict = tri_gp_predict,
+        .screen = tri_gp_screen,
         .add = gp_add,
         .truncate = gp_truncate,
         .size = gp_size,
         .draw = gp_draw,
         .describe = gp_describe,
-        .destroy = gp_destroy,
+        .destroy = tri_gp_destroy,
 };

@@ -8,8 +8,9 @@
 
 #define PAIRS  8
 #define ARMIJO 1e-4
-#define ENOUGH 1e-6 /* of the projected gradient, and of a relative decrease   \
-                     */
+#define ENOUGH                                                                 \
+    1e-6 /* of the projected gradient, and of a relative decrease              \
+          */
 #define HALVING 20
 
 typedef struct state {
