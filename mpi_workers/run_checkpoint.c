@@ -114,6 +114,7 @@ tri_status tri_run_save(tri_run *r, int drains)
     }
     st = r->ops->save(r->trial, r->save_to, drains, &saved);
     st = tri_group_agree(r->comm, st, PATIENCE_S);
+    r->called_off_s = 0; /* that took its time; leaving has a grace too */
     if (st != TRI_OK) {
         if (r->leads &&
             st != TRI_EUNBUILT) { /* that is the kind's own affair */

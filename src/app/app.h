@@ -186,6 +186,10 @@ void tri_app_csv_field(FILE *out, const char *text);
 json_t *tri_app_study_json(const tri_study *study);
 void tri_app_study_print(const tri_study *study);
 
+/* What speaks against the folder of checkpoints, into buf; returns 0 where
+ * nothing does, or the study keeps none. */
+int tri_app_checkpoints_note(const tri_study *study, char *buf, size_t bytes);
+
 /* ---- the answer, shared by tune and best ----------------------------- */
 
 /* best's object: winner, baseline, speedup, top.  Owned. */

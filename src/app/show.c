@@ -136,6 +136,7 @@ json_t *tri_app_study_json(const tri_study *study)
     json_t *o = json_object();
     json_t *ranks = json_object();
     json_t *notes = json_array();
+    char note[512];
     int lo;
     int hi;
 
@@ -144,6 +145,9 @@ json_t *tri_app_study_json(const tri_study *study)
     json_object_set_new(ranks, "max", json_integer(hi));
     for (int i = 0; i < study->n_notes; i++) {
         json_array_append_new(notes, tri_app_json_text(study->notes[i]));
+    }
+    if (tri_app_checkpoints_note(study, note, sizeof note)) {
+        json_array_append_new(notes, tri_app_json_text(note));
     }
     json_object_set_new(o, "study", tri_app_json_text(study->name));
     json_object_set_new(o, "model",
@@ -209,6 +213,7 @@ static void print_rules(const tri_space *space)
 
 void tri_app_study_print(const tri_study *study)
 {
+    char note[512];
     const tri_space *space = study->space;
     char raw[32];
     int lo;
@@ -232,6 +237,9 @@ void tri_app_study_print(const tri_study *study)
     print_plan(study);
     for (int i = 0; i < study->n_notes; i++) {
         printf("note      %s\n", study->notes[i]);
+    }
+    if (tri_app_checkpoints_note(study, note, sizeof note)) {
+        printf("note      %s\n", note);
     }
     print_rules(space);
 }

@@ -44,7 +44,8 @@ static const char trainer[] =
         "      while [ $step -lt $TRIREME_RESOURCE ]; do\n"
         "        step=$((step+1)); loss=$((loss+{x}))\n"
         "        echo $step >> {study_dir}/steps.{trial}\n"
-        "        echo \"{{\\\"step\\\": $step, \\\"loss\\\": $loss}}\"\n"
+        "        echo \"{{\\\"step\\\": $step, \\\"loss\\\": $loss,\"\\\n"
+        "          \"\\\"samples\\\": 10}}\"\n"
         "        if [ {how} = line -a $((step%10)) = 0 ]; then save\n"
         "          echo \"{{\\\"checkpoint\\\": $step}}\"; fi\n"
         "        sleep 0.0{nap}\n"
@@ -228,6 +229,30 @@ static void lines_say_what_is_saved(void)
     assert_int_equal(starts_of(best, list, 8, &n_steps), 2);
     assert_int_equal(list[1].step, 20);
     assert_int_equal(n_steps, 23 + 23);
+    tri_tuned_fini(&t);
+}
+
+/* The processes hear by TERM that a rung is done, and go on from there to where
+ * one long run would have been. */
+static void a_counted_resource_goes_on(void)
+{
+    tri_tuned t = tune("study: counted\nseed: 5\n"
+                       "space: {x: {int: [1, 8]}, how: end, nap: 5}\n"
+                       "resource: {unit: samples, min: 100, max: 200, eta: 2}\n"
+                       "budget: {trials: 2}\nfinals: none\n",
+                       0, NULL, NULL);
+    start list[8];
+    int n_steps;
+    int64_t best = highest_rung(t.ctl, 1);
+    tri_run_view r;
+
+    assert_int_equal(t.st, TRI_OK);
+    assert_true(best >= 0);
+    assert_int_equal(starts_of(best, list, 8, &n_steps), 2);
+    assert_in_range(list[1].step, 13, 18);
+    tri_ctl_run(t.ctl, tri_ctl_n_runs(t.ctl) - 1, &r);
+    assert_int_equal(r.rung, 1);
+    assert_int_equal(r.outcome.steps_done, 23);
     tri_tuned_fini(&t);
 }
 
@@ -444,10 +469,12 @@ int main(int argc, char **argv)
     static const tri_case cases[] = {
             {"promotion_goes_on", 1, promotion_goes_on},
             {"lines_say_what_is_saved", 1, lines_say_what_is_saved},
+            {"a_counted_resource_goes_on", 1, a_counted_resource_goes_on},
             {"steps_again_are_passed_over", 1, steps_again_are_passed_over},
             {"without_a_checkpoint", 1, without_a_checkpoint},
             {"throughput_starts_afresh", 1, throughput_starts_afresh},
             {"a_drained_run_goes_on", 2, a_drained_run_goes_on},
+            {"a_checkpoint_that_is_gone", 2, a_checkpoint_that_is_gone},
             {"a_folder_that_others_do_not_see", 1,
              a_folder_that_others_do_not_see},
             {"a_folder_of_another_study", 1, a_folder_of_another_study},
@@ -464,5 +491,5 @@ int main(int argc, char **argv)
         return 1;
     }
     signal(SIGUSR1, on_signal);
-    return tri_cases_run(argc, argv, cases, 8);
+    return tri_cases_run(argc, argv, cases, 10);
 }
