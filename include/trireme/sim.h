@@ -8,14 +8,31 @@
 #include "trireme/ctl.h"
 #include "trireme/curve.h"
 
+/* What becomes of a run that is dropped. */
+typedef enum tri_sim_dropped {
+    TRI_DROPPED_REQUEUED, /* as the product does: once more, from the last
+                           * checkpoint of its trial */
+    TRI_DROPPED_RESUMED,  /* it was saved the moment before: in whole units of
+                           * resource it goes on from where it was */
+    TRI_DROPPED_LOST      /* for good: no result, and its trial is killed */
+} tri_sim_dropped;
+
 typedef struct tri_sim_settings {
     int workers;     /* ranks of the virtual pool, 8 a host */
+    double spread;   /* S: each rank is 1 + |N(0,S)| times as slow for good, a
+                      * run as slow as its slowest rank */
     double straggle; /* S: each run lasts x (1 + |N(0,S)|) */
-    double drop;     /* probability a virtual time unit that a run is lost;
+    double drop;     /* probability a virtual time unit that a run is dropped;
                       * its ranks live on, the loss has a witness */
-    uint64_t seed;   /* of the cluster; the study's seed rules the search */
-    double cost_s;   /* seconds a unit of resource, 1 by default: for whoever
-                      * creates the source; tri_sim_run does not read it */
+    tri_sim_dropped dropped;
+    double node_loss; /* probability a virtual time unit that a host goes down;
+                       * what runs on it is lost, and done again elsewhere */
+    double node_down_s; /* how long it is down; INFINITY: for good */
+    double latency_s;   /* of a message to or from rank 0 */
+    double start_s;     /* to form a group, its ranks held */
+    uint64_t seed;      /* of the cluster; the study's seed rules the search */
+    double cost_s;      /* seconds a unit of resource, 1 by default: for whoever
+                         * creates the source; tri_sim_run does not read it */
     double max_virtual_s; /* stop there; INFINITY: until the study ends */
     double checkpoint_s;  /* virtual seconds to write a checkpoint; 0 */
     int reports;          /* whether each run reports once, at its end */

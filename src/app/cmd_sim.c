@@ -8,11 +8,12 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 typedef struct sim_options {
     tri_app_common common;
     int64_t workers;
-    double straggle, drop;
+    tri_sim_settings set; /* without workers and seed */
     uint64_t seed;
     int has_seed;
     const char *curves, *table;
@@ -21,7 +22,13 @@ typedef struct sim_options {
 enum {
     KEY_WORKERS = 0x2001,
     KEY_STRAGGLE,
+    KEY_SPREAD,
     KEY_DROP,
+    KEY_DROPPED,
+    KEY_NODE_LOSS,
+    KEY_NODE_DOWN,
+    KEY_LATENCY,
+    KEY_START,
     KEY_SEED,
     KEY_CURVES,
     KEY_TABLE
@@ -31,13 +38,64 @@ static const struct argp_option options[] = {
         {"workers", KEY_WORKERS, "N", 0, "Ranks of the virtual cluster", 0},
         {"straggle", KEY_STRAGGLE, "S", 0,
          "Each run lasts 1 + |N(0,S)| times as long", 0},
+        {"spread", KEY_SPREAD, "S", 0,
+         "Each rank is 1 + |N(0,S)| times as slow for good", 0},
         {"drop", KEY_DROP, "P", 0,
          "Probability a virtual second that a run is lost", 0},
+        {"dropped", KEY_DROPPED, "HOW", 0,
+         "What becomes of it: requeued, resumed or lost", 0},
+        {"node-loss", KEY_NODE_LOSS, "P", 0,
+         "Probability a virtual second that a host of 8 ranks goes down", 0},
+        {"node-down", KEY_NODE_DOWN, "S", 0,
+         "Seconds until it is back; for good without", 0},
+        {"latency", KEY_LATENCY, "S", 0, "Seconds that a message takes", 0},
+        {"start", KEY_START, "S", 0, "Seconds to form a group", 0},
         {"seed", KEY_SEED, "N", 0, "Seed of the search and of the cluster", 0},
         {"curves", KEY_CURVES, "FILE", 0,
          "Results recorded in a CSV or a study file (.h5), for any study", 0},
         TRI_APP_TABLE_OPTION(KEY_TABLE),
         {0}};
+
+static error_t parse_dropped(const char *arg, tri_sim_dropped *out)
+{
+    static const char *const names[] = {"requeued", "resumed", "lost"};
+
+    for (int i = 0; i < 3; i++) {
+        if (strcmp(arg, names[i]) == 0) {
+            *out = (tri_sim_dropped)i;
+            return 0;
+        }
+    }
+    TRI_FAIL(TRI_EINVAL, "--dropped takes requeued, resumed or lost, not '%s'",
+             arg);
+    return EINVAL;
+}
+
+static error_t parse_cluster(int key, char *arg, struct argp_state *state)
+{
+    sim_options *o = state->input;
+
+    switch (key) {
+    case KEY_STRAGGLE:
+        return tri_app_real("straggle", arg, 0, 1e6, &o->set.straggle);
+    case KEY_SPREAD:
+        return tri_app_real("spread", arg, 0, 1e6, &o->set.spread);
+    case KEY_DROP:
+        return tri_app_real("drop", arg, 0, 1, &o->set.drop);
+    case KEY_DROPPED:
+        return parse_dropped(arg, &o->set.dropped);
+    case KEY_NODE_LOSS:
+        return tri_app_real("node-loss", arg, 0, 1, &o->set.node_loss);
+    case KEY_NODE_DOWN:
+        return tri_app_real("node-down", arg, 1e-9, 1e12, &o->set.node_down_s);
+    case KEY_LATENCY:
+        return tri_app_real("latency", arg, 0, 1e6, &o->set.latency_s);
+    case KEY_START:
+        return tri_app_real("start", arg, 0, 1e6, &o->set.start_s);
+    default:
+        return tri_app_parse_other(key, arg, state);
+    }
+}
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
@@ -46,10 +104,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     switch (key) {
     case KEY_WORKERS:
         return tri_app_int("workers", arg, 1, 1000000, &o->workers);
-    case KEY_STRAGGLE:
-        return tri_app_real("straggle", arg, 0, 1e6, &o->straggle);
-    case KEY_DROP:
-        return tri_app_real("drop", arg, 0, 1, &o->drop);
     case KEY_SEED:
         o->has_seed = 1;
         return tri_app_u64("seed", arg, &o->seed);
@@ -60,7 +114,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         o->table = arg;
         return 0;
     default:
-        return tri_app_parse_other(key, arg, state);
+        return parse_cluster(key, arg, state);
     }
 }
 
@@ -202,14 +256,11 @@ static tri_status open_source(const sim_options *o, const tri_study *study,
 static tri_status simulate(const sim_options *o, const tri_study *study,
                            tri_sim_result *result, tri_ctl **ctl)
 {
-    tri_sim_settings settings;
+    tri_sim_settings settings = o->set;
     tri_curve *source = NULL;
     tri_status st;
 
-    tri_sim_defaults(&settings);
     settings.workers = (int)o->workers;
-    settings.straggle = o->straggle;
-    settings.drop = o->drop;
     settings.seed = study->seed;
     TRI_TRY(open_source(o, study, settings.cost_s, &source));
     st = tri_sim_run(study, source, &settings, result, ctl);
@@ -298,8 +349,10 @@ int tri_app_sim(int argc, char **argv)
     tri_study *study = NULL;
     tri_sim_result result = {0};
     tri_ctl *ctl = NULL;
-    int status = tri_app_parse(&argp, argc, argv, &o.common, "STUDY.yaml");
+    int status;
 
+    tri_sim_defaults(&o.set);
+    status = tri_app_parse(&argp, argc, argv, &o.common, "STUDY.yaml");
     if (status >= 0) {
         return status;
     }

@@ -14,14 +14,6 @@
 /* A leader that hears no verdict releases its ranks after this. */
 #define VERDICT_WAIT_S 1.0
 
-typedef enum happening {
-    HAPPENS_FORMED,
-    HAPPENS_END, /* of a run's work, well or ill */
-    HAPPENS_LOSS,
-    HAPPENS_PAUSE,    /* the answer to release */
-    HAPPENS_INTERRUPT /* the answer to stop */
-} happening;
-
 /* ---- what goes in ---------------------------------------------------- */
 
 static tri_status carry_out(tri_cluster *m, const tri_commands *commands);
@@ -90,11 +82,12 @@ static void note_checkpoint(const tri_slot *s, double cost_s, char *name,
 
 /* ---- time ------------------------------------------------------------ */
 
-static tri_status happen(tri_cluster *m, double time_s, happening kind,
+static tri_status happen(tri_cluster *m, double time_s, tri_happening kind,
                          int slot)
 {
     tri_heap_entry e = {.time_s = time_s,
-                        .later = kind == HAPPENS_END || kind == HAPPENS_LOSS,
+                        .later = kind == TRI_HAPPENS_END ||
+                                 kind == TRI_HAPPENS_LOSS,
                         .kind = kind,
                         .slot = slot,
                         .stamp = m->slots.list[slot].stamp};
@@ -123,31 +116,43 @@ static double straggling(const tri_cluster *m, uint64_t key)
     return 1 + m->set->straggle * fabs(tri_rng_normal(&rng));
 }
 
-/* The slot's run begins to work. */
+/* Of the slowest of its ranks. */
+static double pace(const tri_cluster *m, const tri_slot *s)
+{
+    double slowest = 1;
+
+    for (int i = 0; m->pace != NULL && i < s->n_ranks; i++) {
+        double p = m->pace[s->ranks[i]];
+
+        slowest = p > slowest ? p : slowest;
+    }
+    return slowest;
+}
+
+/* The slot's run begins to work when the word reaches it; rank 0 hears of its
+ * end as much later. */
 static tri_status start(tri_cluster *m, int slot)
 {
     tri_slot *s = &m->slots.list[slot];
     uint64_t key = (uint64_t)s->run | (uint64_t)s->attempt << 48;
+    double latency = m->set->latency_s;
     double survives;
 
     tri_curve_at(m->source, s->config, s->run, s->from, s->to, &s->end);
-    s->lasts_s = s->end.duration_s * straggling(m, key);
+    s->lasts_s = s->end.duration_s * straggling(m, key) * pace(m, s);
     survives = survival(m, key);
     s->state = TRI_SLOT_RUNNING;
-    s->start_s = m->now_s;
+    s->start_s = m->now_s + latency;
     if (survives < s->lasts_s) {
-        return happen(m, m->now_s + survives, HAPPENS_LOSS, slot);
+        return happen(m, s->start_s + survives + latency, TRI_HAPPENS_LOSS,
+                      slot);
     }
-    return happen(m, m->now_s + s->lasts_s, HAPPENS_END, slot);
+    return happen(m, s->start_s + s->lasts_s + latency, TRI_HAPPENS_END, slot);
 }
 
 static void leave(tri_cluster *m, int slot)
 {
-    tri_slot *s = &m->slots.list[slot];
-
-    if (s->state != TRI_SLOT_FORMING) {
-        m->score.busy -= s->n_ranks;
-    }
+    m->score.busy -= m->slots.list[slot].n_ranks;
     tri_slots_give(&m->slots, slot);
 }
 
@@ -234,7 +239,7 @@ static tri_status finish_run(tri_cluster *m, int slot)
     if (s->stamp == stamp && s->state == TRI_SLOT_WAITING) {
         s->save = 0;
         s->reached = s->to;
-        return happen(m, m->now_s + VERDICT_WAIT_S, HAPPENS_PAUSE, slot);
+        return happen(m, m->now_s + VERDICT_WAIT_S, TRI_HAPPENS_PAUSE, slot);
     }
     return TRI_OK;
 }
@@ -249,15 +254,40 @@ static tri_status end_of_work(tri_cluster *m, int slot)
     return finish_run(m, slot);
 }
 
-static tri_status lose(tri_cluster *m, int slot)
+/* How far a run is that was stopped in the midst of it. */
+static int64_t reached(const tri_cluster *m, const tri_slot *s)
 {
-    tri_event e = {.kind = TRI_EV_LOST};
+    double share = s->lasts_s > 0 ? (m->now_s - s->start_s) / s->lasts_s : 0;
+    int64_t step;
 
-    e.u.outcome = blank_outcome(&m->slots.list[slot]);
-    e.u.outcome.reason = TRI_REASON_RANK_LOST;
+    share = share > 0 ? share : 0; /* the go is still on its way */
+    step = s->from + (int64_t)((double)(s->to - s->from) * share);
+    return step < s->to ? step : s->to - 1;
+}
+
+tri_status tri_cluster_lose(tri_cluster *m, int slot, tri_reason reason)
+{
+    tri_slot *s = &m->slots.list[slot];
+    tri_event e = {.kind = TRI_EV_LOST};
+    char name[64];
+
+    e.u.outcome = blank_outcome(s);
+    e.u.outcome.reason = reason;
     e.u.outcome.sentence = "dropped by the virtual cluster";
     e.u.outcome.witness = 1;
     m->score.result.lost++;
+    if (reason == TRI_REASON_RANK_LOST &&
+        m->set->dropped == TRI_DROPPED_RESUMED) {
+        e.kind = TRI_EV_INTERRUPTED;
+        e.u.outcome.reason = TRI_REASON_DRAINED;
+        s->save = 1;
+        s->reached = e.u.outcome.steps_done = reached(m, s);
+        note_checkpoint(s, 0, name, sizeof name, &e.u.outcome);
+    } else if (reason == TRI_REASON_RANK_LOST &&
+               m->set->dropped == TRI_DROPPED_LOST) {
+        e.kind = TRI_EV_FAILED;
+        e.u.outcome.reason = TRI_REASON_KILLED;
+    }
     leave(m, slot);
     return tri_cluster_feed(m, &e);
 }
@@ -291,20 +321,25 @@ static tri_status interrupt(tri_cluster *m, int slot)
 
 tri_status tri_cluster_fire(tri_cluster *m, const tri_heap_entry *e)
 {
+    if (e->kind == TRI_HAPPENS_NODE_DOWN || e->kind == TRI_HAPPENS_NODE_UP) {
+        return tri_cluster_fire_node(m, e);
+    }
     if (m->slots.list[e->slot].stamp != e->stamp) {
         return TRI_OK;
     }
-    switch ((happening)e->kind) {
-    case HAPPENS_FORMED:
+    switch ((tri_happening)e->kind) {
+    case TRI_HAPPENS_FORMED:
         return formed(m, e->slot);
-    case HAPPENS_END:
+    case TRI_HAPPENS_END:
         return end_of_work(m, e->slot);
-    case HAPPENS_LOSS:
-        return lose(m, e->slot);
-    case HAPPENS_PAUSE:
+    case TRI_HAPPENS_LOSS:
+        return tri_cluster_lose(m, e->slot, TRI_REASON_RANK_LOST);
+    case TRI_HAPPENS_PAUSE:
         return pause(m, e->slot);
-    case HAPPENS_INTERRUPT:
+    case TRI_HAPPENS_INTERRUPT:
         return interrupt(m, e->slot);
+    default:
+        break;
     }
     return TRI_OK;
 }
@@ -322,11 +357,14 @@ static tri_status assign(tri_cluster *m, const tri_cmd_assign *c)
     s->rung = c->rung;
     s->attempt = c->attempt;
     s->n_ranks = c->n_ranks;
+    s->ranks = c->ranks;
     s->from = c->checkpoint[0] != '\0' ? c->checkpoint_step : 0;
     s->to = c->resource;
     s->save = c->save;
     TRI_TRY(tri_space_parse(m->study->space, c->config, s->config));
-    return happen(m, m->now_s, HAPPENS_FORMED, slot);
+    m->score.busy += s->n_ranks;
+    return happen(m, m->now_s + m->set->start_s + 2 * m->set->latency_s,
+                  TRI_HAPPENS_FORMED, slot);
 }
 
 static tri_status go(tri_cluster *m, const tri_cmd_go *c)
@@ -337,7 +375,6 @@ static tri_status go(tri_cluster *m, const tri_cmd_go *c)
         return TRI_FAIL(TRI_EINTERNAL, "go for run %lld, which is not forming",
                         (long long)c->run);
     }
-    m->score.busy += m->slots.list[slot].n_ranks;
     return start(m, slot);
 }
 
@@ -355,18 +392,10 @@ static tri_status go_on(tri_cluster *m, int slot, const tri_cmd_verdict *c)
     return start(m, slot);
 }
 
-/* How far a run is that was stopped in the midst of it. */
-static int64_t reached(const tri_cluster *m, const tri_slot *s)
+/* Until rank 0 hears that the slot's run has left. */
+static double leaving_s(const tri_cluster *m, const tri_slot *s)
 {
-    double share = s->lasts_s > 0 ? (m->now_s - s->start_s) / s->lasts_s : 0;
-    int64_t step = s->from + (int64_t)((double)(s->to - s->from) * share);
-
-    return step < s->to ? step : s->to - 1;
-}
-
-static double writing_s(const tri_cluster *m, const tri_slot *s)
-{
-    return s->save ? m->set->checkpoint_s : 0;
+    return 2 * m->set->latency_s + (s->save ? m->set->checkpoint_s : 0);
 }
 
 static tri_status verdict(tri_cluster *m, const tri_cmd_verdict *c)
@@ -382,9 +411,6 @@ static tri_status verdict(tri_cluster *m, const tri_cmd_verdict *c)
     if (c->verdict == TRI_VERDICT_CONTINUE) {
         return go_on(m, slot, c);
     }
-    if (s->state == TRI_SLOT_FORMING) {
-        m->score.busy += s->n_ranks;
-    }
     /* a drain leaves time for the checkpoint that its policy wants */
     s->save = c->save || (c->drain && s->save && s->state == TRI_SLOT_RUNNING);
     s->reached = s->state == TRI_SLOT_RUNNING   ? reached(m, s)
@@ -392,10 +418,11 @@ static tri_status verdict(tri_cluster *m, const tri_cmd_verdict *c)
                                                 : s->from;
     s->state = TRI_SLOT_LEAVING;
     if (c->verdict == TRI_VERDICT_STOP) {
-        return happen(m, m->now_s + writing_s(m, s), HAPPENS_INTERRUPT, slot);
+        return happen(m, m->now_s + leaving_s(m, s), TRI_HAPPENS_INTERRUPT,
+                      slot);
     }
     if (c->save) {
-        return happen(m, m->now_s + writing_s(m, s), HAPPENS_PAUSE, slot);
+        return happen(m, m->now_s + leaving_s(m, s), TRI_HAPPENS_PAUSE, slot);
     }
     leave(m, slot); /* with nothing to answer */
     return TRI_OK;

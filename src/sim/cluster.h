@@ -9,6 +9,18 @@
 #include "src/sim/score.h"
 #include "src/sim/slots.h"
 
+#define TRI_SIM_RANKS_A_HOST 8
+
+typedef enum tri_happening {
+    TRI_HAPPENS_FORMED,
+    TRI_HAPPENS_END, /* of a run's work, well or ill */
+    TRI_HAPPENS_LOSS,
+    TRI_HAPPENS_PAUSE,     /* the answer to release */
+    TRI_HAPPENS_INTERRUPT, /* the answer to stop */
+    TRI_HAPPENS_NODE_DOWN, /* to a host, whose number stands for the slot's */
+    TRI_HAPPENS_NODE_UP
+} tri_happening;
+
 typedef struct tri_cluster {
     const tri_study *study;
     const tri_curve *source;
@@ -20,14 +32,25 @@ typedef struct tri_cluster {
     double now_s;
     int epoch;
     int ended, end_status, resumable;
-    int reopen; /* the study was broken off and is to go on */
-    int clocks; /* in a row without anything else */
+    int reopen;   /* the study was broken off and is to go on */
+    int clocks;   /* in a row without anything else */
+    int idle;     /* losses of hosts in a row with nothing in flight */
+    double *pace; /* by rank, from 1: times as slow; NULL: all alike */
 } tri_cluster;
+
+/* The paces of the ranks, for the whole simulation.  TRI_ENOMEM. */
+tri_status tri_cluster_draw_paces(tri_cluster *m);
+/* What is to happen to hosts from now on. */
+tri_status tri_cluster_expect_nodes(tri_cluster *m);
 
 /* Feed one event, now, and carry the commands out. */
 tri_status tri_cluster_feed(tri_cluster *m, tri_event *event);
 /* What was due happens, unless it is stale. */
 tri_status tri_cluster_fire(tri_cluster *m, const tri_heap_entry *e);
+/* A run is dropped (rank-lost), or its host is lost (node-lost). */
+tri_status tri_cluster_lose(tri_cluster *m, int slot, tri_reason reason);
+/* Of a host. */
+tri_status tri_cluster_fire_node(tri_cluster *m, const tri_heap_entry *e);
 /* All runs vanish without a word. */
 void tri_cluster_clear(tri_cluster *m);
 

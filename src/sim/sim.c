@@ -14,7 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define RANKS_A_HOST 8
 /* Clock events in a row at one time that mean a controller going in circles. */
 #define CLOCKS_MAX 1000
 #define MAX_FILES  TRI_STUDY_MAX_FILES
@@ -23,9 +22,27 @@ void tri_sim_defaults(tri_sim_settings *settings)
 {
     *settings = (tri_sim_settings){.workers = 8,
                                    .cost_s = 1,
+                                   .node_down_s = INFINITY,
                                    .max_virtual_s = INFINITY,
                                    .drain_after = -1,
                                    .crash_after = -1};
+}
+
+static tri_status check_amount(const char *name, double x)
+{
+    if (!(x >= 0) || isinf(x)) {
+        return TRI_FAIL(TRI_EINVAL, "%s is %g: a number from 0 on", name, x);
+    }
+    return TRI_OK;
+}
+
+static tri_status check_probability(const char *name, double x)
+{
+    if (!(x >= 0 && x < 1)) {
+        return TRI_FAIL(TRI_EINVAL, "%s is %g: a probability from 0 to below 1",
+                        name, x);
+    }
+    return TRI_OK;
 }
 
 static tri_status check_settings(const tri_sim_settings *s)
@@ -34,15 +51,16 @@ static tri_status check_settings(const tri_sim_settings *s)
         return TRI_FAIL(TRI_EINVAL, "a simulation with %d workers: at least 1",
                         s->workers);
     }
-    if (!(s->straggle >= 0) || isinf(s->straggle)) {
-        return TRI_FAIL(TRI_EINVAL, "straggle is %g: a number from 0 on",
-                        s->straggle);
+    if (!(s->node_down_s > 0)) {
+        return TRI_FAIL(TRI_EINVAL, "node_down is %g: a time above 0",
+                        s->node_down_s);
     }
-    if (!(s->drop >= 0 && s->drop < 1)) {
-        return TRI_FAIL(TRI_EINVAL,
-                        "drop is %g: a probability from 0 to below 1", s->drop);
-    }
-    return TRI_OK;
+    TRI_TRY(check_amount("straggle", s->straggle));
+    TRI_TRY(check_amount("spread", s->spread));
+    TRI_TRY(check_amount("latency", s->latency_s));
+    TRI_TRY(check_amount("start", s->start_s));
+    TRI_TRY(check_probability("drop", s->drop));
+    return check_probability("node_loss", s->node_loss);
 }
 
 /* ---- what goes in ---------------------------------------------------- */
@@ -96,11 +114,11 @@ static tri_status feed_pool(tri_cluster *m)
         tri_event e = {.kind = TRI_EV_POOL};
         char host[32];
 
-        snprintf(host, sizeof host, "v%04d", (rank - 1) / RANKS_A_HOST);
+        snprintf(host, sizeof host, "v%04d", (rank - 1) / TRI_SIM_RANKS_A_HOST);
         e.u.pool = (tri_ev_pool){.rank = rank,
                                  .state = TRI_RANK_UP,
                                  .host = host,
-                                 .cores = RANKS_A_HOST,
+                                 .cores = TRI_SIM_RANKS_A_HOST,
                                  .device = ""};
         TRI_TRY(tri_cluster_feed(m, &e));
     }
@@ -121,7 +139,8 @@ static tri_status open_study(tri_cluster *m)
     m->ended = 0;
     m->reopen = 0;
     TRI_TRY(feed_open(m));
-    return feed_pool(m);
+    TRI_TRY(feed_pool(m));
+    return tri_cluster_expect_nodes(m);
 }
 
 static tri_status drain(tri_cluster *m)
@@ -170,6 +189,12 @@ static tri_status check_progress(const tri_cluster *m, double next)
         return TRI_FAIL(TRI_EINTERNAL,
                         "at %g s the controller neither ends nor waits for "
                         "anything",
+                        m->now_s);
+    }
+    if (m->idle > CLOCKS_MAX) {
+        return TRI_FAIL(TRI_EINTERNAL,
+                        "at %g s the controller waits for nothing while hosts "
+                        "come and go",
                         m->now_s);
     }
     if (m->clocks > CLOCKS_MAX) {
@@ -233,6 +258,7 @@ tri_status tri_sim_run(const tri_study *study, const tri_curve *source,
     tri_slots_init(&m.slots, tri_space_n_params(study->space));
     tri_score_init(&m.score, study->objective.maximize,
                    tri_curve_optimum(source));
+    TRI_TRY_GOTO(st, tri_cluster_draw_paces(&m), fini);
     TRI_TRY_GOTO(st, tri_ctl_create(&m.ctl), fini);
     TRI_TRY_GOTO(st, run(&m), destroy);
     tri_score_take(&m.score, out);
@@ -243,6 +269,7 @@ tri_status tri_sim_run(const tri_study *study, const tri_curve *source,
 destroy:
     tri_ctl_destroy(m.ctl);
 fini:
+    free(m.pace);
     tri_score_fini(&m.score);
     tri_slots_fini(&m.slots);
     tri_heap_fini(&m.heap);

@@ -23,8 +23,9 @@ typedef struct tri_slot {
     int64_t run, trial;
     int rung, attempt;
     int n_ranks;
-    int64_t from, to; /* resource: at the start, to reach */
-    int64_t reached;  /* when it stopped */
+    const int32_t *ranks; /* the controller's */
+    int64_t from, to;     /* resource: at the start, to reach */
+    int64_t reached;      /* when it stopped */
     double start_s, lasts_s;
     int save;            /* write a checkpoint when released or stopped */
     tri_config *config;  /* owned, n_params values */
