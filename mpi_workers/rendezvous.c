@@ -277,7 +277,7 @@ static tri_status print_hosts(const tri_card *cards, int n, tri_rendezvous *r)
 /* The devices of this host's members together, in their order. */
 static tri_status join_devices(const tri_card *cards, int n, tri_rendezvous *r)
 {
-    const char **lists = calloc((size_t)n, sizeof *lists);
+    const char **lists = calloc(n > 0 ? (size_t)n : 1, sizeof *lists);
     int n_lists = 0;
 
     if (!lists) {
@@ -444,7 +444,7 @@ static const char *next_text(const deck *d, const char **at)
 
 static tri_status read_deck(const deck *d, int n, int rank, tri_rendezvous *out)
 {
-    tri_card *cards = calloc((size_t)n, sizeof *cards);
+    tri_card *cards = calloc(n > 0 ? (size_t)n : 1, sizeof *cards);
     const char *at = d->data;
     tri_status st;
 

@@ -41,9 +41,9 @@ const char *const *tri_study_facts(void)
 }
 
 /* Beside those: what else has a TRIREME_NAME, or may come to have one. */
-static const char *const taken[] = {"fd",         "checkpoint",    "config",
-                                    "deadline",   "machine_class", "log",
-                                    "parameters", "version"};
+static const char *const taken[] = {"fd",     "fd_inode",   "checkpoint",
+                                    "config", "deadline",   "machine_class",
+                                    "log",    "parameters", "version"};
 
 /* As their TRIREME_NAMEs are: without regard to capitals. */
 static int same_letters(const char *a, const char *b)
@@ -152,6 +152,12 @@ static tri_status check_fact(const tri_reader *r, const tri_yaml *at,
         return tri_reader_place(at, TRI_FAIL(TRI_EINVAL,
                                              "{scratch} needs the key "
                                              "model.scratch, which names it"));
+    }
+    if (strcmp(name, "host_file") == 0 && !r->study->model.u.process.leader) {
+        return tri_reader_place(
+                at, TRI_FAIL(TRI_EINVAL,
+                             "{host_file} needs launch: leader; else every "
+                             "rank starts a process by itself"));
     }
     return TRI_OK;
 }

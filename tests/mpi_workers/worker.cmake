@@ -20,3 +20,4 @@ tri_add_script_test(worker_report_header COMMAND
         ${CMAKE_C_COMPILER})
 tri_add_script_test(worker_report_python COMMAND
         ${CMAKE_CURRENT_SOURCE_DIR}/report_python.sh ${CMAKE_SOURCE_DIR})
+tri_add_test(worker_rendezvous SOURCES rendezvous.c NPROCS 3 LINK tri_worker)
