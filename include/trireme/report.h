@@ -20,6 +20,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <math.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -111,6 +112,28 @@ static TRIREME_UNUSED const char *trireme_checkpoint_dir(void)
 static TRIREME_UNUSED const char *trireme_resume_dir(void)
 {
     return trireme_text("resume_dir", NULL);
+}
+
+static volatile sig_atomic_t trireme_stop_asked TRIREME_UNUSED;
+
+static TRIREME_UNUSED void trireme_on_stop(int number)
+{
+    (void)number;
+    trireme_stop_asked = 1;
+}
+
+/* Whether trireme has asked for the end (SIGTERM): save, and leave.  Only where
+ * there is a folder to save to; elsewhere SIGTERM ends the process as ever. The
+ * first call begins to watch for it. */
+static TRIREME_UNUSED int trireme_is_stopping(void)
+{
+    static int watching;
+
+    if (!watching && trireme_checkpoint_dir()) {
+        signal(SIGTERM, trireme_on_stop);
+    }
+    watching = 1;
+    return trireme_stop_asked;
 }
 
 /* The first step to do: 1, or the one behind that checkpoint. */

@@ -8,9 +8,13 @@ defaults you give.
     import trireme_report as trireme
 
     lr = trireme.param("lr", 0.1)
-    for step in trireme.steps(100):              # resumes where it should
+    if trireme.resume_dir():
+        load(trireme.resume_dir())
+    for step in trireme.steps(100):
         loss = train_one_step(lr)
         trireme.report(step=step, loss=loss, tokens=batch * length)
+    if trireme.checkpoint_dir():
+        save(trireme.checkpoint_dir())
 
 The study file says `model: {kind: process, ...}`; trireme-study(5), THE
 TRAINER, says what each value means.
@@ -19,12 +23,15 @@ TRAINER, says what each value means.
 import json
 import math
 import os
+import signal
 import stat
 import sys
+import threading
 
 __all__ = [
     "active", "report", "failure", "params", "param", "resource", "steps",
-    "checkpoint_dir", "resume_dir", "resume_step", "saved", "rank", "world_size",
+    "stopping", "checkpoint_dir", "resume_dir", "resume_step", "saved", "rank",
+    "world_size",
 ]
 
 
@@ -93,13 +100,29 @@ def resource(default=None):
 def steps(default):
     """The steps to do, from 1, or behind the checkpoint to go on from.
 
-    `default` is the last one outside trireme; None is no end.
+    `default` is the last one outside trireme; None is no end.  Where the run is
+    to be saved, the steps end early when trireme asks the process to stop.
     """
     last = resource(default)
     step = resume_step()
-    while last is None or step < last:
+    while (last is None or step < last) and not stopping():
         step += 1
         yield step
+
+
+_asked = []  # what SIGTERM leaves here
+
+
+def stopping():
+    """Whether trireme has asked for the end (SIGTERM): save, and leave.
+
+    Only where there is a checkpoint_dir(); elsewhere SIGTERM ends the process
+    as ever.  The first call, from the main thread, begins to watch for it.
+    """
+    if checkpoint_dir() and signal.getsignal(signal.SIGTERM) == signal.SIG_DFL \
+            and threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, lambda *_: _asked.append(True))
+    return bool(_asked)
 
 
 def rank():

@@ -156,11 +156,12 @@ static const tri_pair nanotron[] = {
  *  step:  2  loss:  6.1098  grad_norm:  4.6416  memory:  2.49GiB(3.14%)
  *  tps: 177,138  tflops: 96.17  mfu: 9.72%
  * tps (wps in 2024) is of one device: what it and those that share its data
- * have done.  Lines of validation start with "validate step:". */
+ * have done.  A stage that has no loss says -1.  Lines of validation start with
+ * "validate step:". */
 #define TITAN "(?<!validate )\\bstep: *[0-9]+ +(?:.* )?"
 static const tri_pair torchtitan[] = {
         {"step", "(?<!validate )\\bstep: *([0-9]+) +loss:"},
-        {"loss", TITAN "loss: *" LOSS},
+        {"loss", TITAN "loss: *(?!-)" LOSS},
         {"tokens_per_s_per_rank", TITAN "[tw]ps: *" NUMBER},
         {"bytes", TITAN "memory: *([0-9.]+ *[KMGT]iB)"},
         {"tflops_per_rank", TITAN "tflops: *" NUMBER},

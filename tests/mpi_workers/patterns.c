@@ -311,6 +311,11 @@ static void torchtitan(void **state)
              "memory: 10.50GiB(11.05%)  wps: 2,345  mfu: 21.00%",
              .step = 20, .tokens_per_s = RANKS * 2345., .bytes = 10.5 * GIB},
             {"torchtitan", ERR,
+             "[titan] - root - INFO - step:  1  loss: -1.0000  grad_norm:  0.5 "
+             " "
+             "memory:  2.50GiB(3.14%)  tps: 100  tflops: 0.17  mfu: N/A",
+             .step = 1, .tokens_per_s = RANKS * 100., .bytes = 2.5 * GIB},
+            {"torchtitan", ERR,
              "[titan] - root - INFO - validate step: 10  loss:  4.4321  "
              "memory: 40.25GiB(51.14%)  tps: 9,999",
              .step = 0},

@@ -175,6 +175,9 @@ static void what_is_asked(void **state)
     assert_int_equal(trireme_first_step(), 14);
     assert_string_equal(trireme_resume_dir(), "/a b");
     assert_string_equal(trireme_checkpoint_dir(), "/c");
+    assert_false(trireme_is_stopping());
+    raise(SIGTERM);
+    assert_true(trireme_is_stopping());
     setenv("TRIREME_RESOURCE_UNIT", "seconds", 1);
     assert_true(trireme_last_step(100) == LONG_MAX);
     leave();

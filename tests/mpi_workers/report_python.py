@@ -125,6 +125,29 @@ class Reports(unittest.TestCase):
         self.assertEqual(done.stderr, "[False, False, False, False, False]")
 
 
+STOP = r"""
+import os, signal, sys
+sys.path.insert(0, sys.argv[1])
+import trireme_report as t
+
+for step in t.steps(1000000):
+    if step == 5:
+        os.kill(os.getpid(), signal.SIGTERM)
+print(step, t.stopping())
+"""
+
+
+class Stops(unittest.TestCase):
+    def test_steps_end(self):
+        done = run(STOP, {"TRIREME_RUN": "1", "TRIREME_RESOURCE": "1000000",
+                          "TRIREME_CHECKPOINT_DIR": "/c"})
+        self.assertEqual(done.stdout, "5 True\n")
+
+    def test_nothing_to_save(self):
+        done = run(STOP, {"TRIREME_RUN": "1", "TRIREME_RESOURCE": "1000000"})
+        self.assertEqual((done.returncode, done.stdout), (-15, ""))
+
+
 class Questions(unittest.TestCase):
     def test_outside(self):
         self.assertEqual(ask({}), {
