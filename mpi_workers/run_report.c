@@ -128,7 +128,7 @@ static void put_measurement(const tri_run *r, tri_ev_outcome *out)
     const tri_study *study = r->w->study;
     tri_measurement m;
 
-    tri_measure_result(r->measure, r->ended, &m);
+    tri_measure_result(r->measure, 1, &m);
     put_measured(study, &m, out);
     if (r->ops == &tri_trial_synthetic) {
         put_curve(study, r->last.own, out);

@@ -334,7 +334,8 @@ static void less_time_than_a_run(void **state)
     world_formed(&w, 0);
     at(&w, next(&w));
     assert_int_equal(verdict(&w, 0)->verdict, TRI_VERDICT_STOP);
-    world_interrupted(&w, 0, "");
+    assert_int_equal(verdict(&w, 0)->save, 1);
+    world_interrupted(&w, 0, "half way");
     assert_true(w.ended);
     assert_int_equal(w.status, 0);
     assert_true(w.resumable);
@@ -342,6 +343,9 @@ static void less_time_than_a_run(void **state)
     world_begin(&w, 1, 1);
     assert_false(w.ended);
     assert_int_equal(world_count(&w, TRI_CMD_ASSIGN), 1);
+    assert_string_equal(
+            world_command(&w, TRI_CMD_ASSIGN, 0)->u.assign.checkpoint,
+            "half way");
     world_fini(&w);
 }
 
