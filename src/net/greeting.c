@@ -81,6 +81,39 @@ static tri_status judge_troubles(const tri_driver *d)
 /* ---- devices ----------------------------------------------------------------
  */
 
+/* Who shows what, a rank behind the other, as far as a line goes: "n1: 0 1 2,3;
+ * n2: 0 1". */
+static void say_shown(const tri_driver *d)
+{
+    const tri_seat *seats = d->world->seats;
+    char line[400] = "";
+    const char *node = "";
+    size_t used = 0;
+    int seeing = 0;
+
+    for (int i = 1; i < d->world->size && used < sizeof line - 1; i++) {
+        const char *shown = d->peers[i].device;
+
+        if (!is_in(d, i)) {
+            continue;
+        }
+        seeing += shown[0] != 0;
+        if (strcmp(seats[i].node, node) != 0) {
+            used += (size_t)snprintf(line + used, sizeof line - used,
+                                     "%s%s:", used > 0 ? "; " : "",
+                                     seats[i].node);
+            node = seats[i].node;
+        }
+        used = used < sizeof line ? used : sizeof line - 1;
+        used += (size_t)snprintf(line + used, sizeof line - used, " %s",
+                                 shown[0] ? shown : "none");
+    }
+    if (seeing > 0) {
+        TRI_LOG_JOB(TRI_LOG_INFO, "devices by rank: %s%s", line,
+                    used < sizeof line ? "" : " ...");
+    }
+}
+
 static void say_blind(const tri_driver *d)
 {
     int seeing = 0;
@@ -149,6 +182,7 @@ tri_status tri_greeting_judge(const tri_driver *d)
     TRI_TRY(judge_troubles(d));
     if (d->study->model.kind == TRI_MODEL_PROCESS &&
         d->study->model.u.process.devices.how != TRI_DEVICES_NONE) {
+        say_shown(d);
         say_remark(d);
         say_blind(d);
         say_wasted(d);

@@ -108,7 +108,8 @@ def a_group_over_two_hosts():
     places = {scratch_of(0, r) for r in range(4)}
     expect("scratch folders", len(places), 4)
     expect("scratch left", os.listdir("scratch"), [])
-    expect("warnings", "warning" in said, False)
+    expect("warnings", ": warn: " in said, False)
+    expect_words("devices by rank: a: 4; b: 4; a: 7; b: 7", said)
     rows = tuned.table("two.yaml.h5", "runs")
     expect("runs", [r["status"] for r in rows], ["finished"])
 
