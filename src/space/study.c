@@ -206,11 +206,11 @@ static tri_status read_all(tri_reader *r)
             tri_study_read_space,
             tri_study_check_templates,
             read_objective,
-            tri_study_check_patterns,
             tri_study_read_conditions,
             read_configs,
             tri_study_read_emit,
             tri_study_read_run,
+            tri_study_check_patterns,
             tri_study_finish_table};
     size_t i;
 

@@ -77,8 +77,11 @@ tri_status tri_engine_add_sizes(tri_space_builder *b,
 tri_status tri_study_read_process(tri_reader *r, const tri_yaml *m);
 tri_status tri_study_read_process_keys(tri_reader *r, const tri_yaml *m,
                                        tri_process_spec *p);
+tri_status tri_study_read_metrics(tri_reader *r, const tri_yaml *m,
+                                  tri_process_spec *p);
 tri_status tri_study_check_templates(tri_reader *r);
-/* With an objective: whether something uses each of a process's patterns. */
+/* With an objective and a resource: whether something uses each of a process's
+ * patterns; what they do not give is noted. */
 tri_status tri_study_check_patterns(tri_reader *r);
 /* The keys of model kind table. */
 tri_status tri_study_read_table_keys(tri_reader *r, const tri_yaml *m);

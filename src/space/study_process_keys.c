@@ -1,9 +1,8 @@
 /*
  * Keys of a process that have a form of their own: setup, environment,
- * devices, logs and metrics.
+ * devices and logs.
  */
 #include "src/space/study_priv.h"
-#include "trireme/pattern.h"
 
 #include <string.h>
 
@@ -210,95 +209,7 @@ static tri_status read_log(const tri_yaml *m, tri_process_spec *p)
     return TRI_OK;
 }
 
-/* ---- metrics ------------------------------------------------------------- */
-
-static tri_status read_trainer(const tri_yaml *at, const char *key,
-                               tri_process_spec *p)
-{
-    const char *names[16];
-    int n = tri_n_trainers(), i;
-
-    if (!at) {
-        return TRI_OK;
-    }
-    for (i = 0; i < n && i < TRI_COUNT_OF(names); i++) {
-        names[i] = tri_trainer_at(i)->name;
-    }
-    TRI_TRY(tri_reader_name(at, key, names, i, &n));
-    p->metrics.trainer = names[n];
-    return TRI_OK;
-}
-
-static tri_status read_patterns(tri_reader *r, const tri_yaml *at,
-                                tri_process_spec *p)
-{
-    static const char key[] = "model.metrics.patterns";
-    const tri_yaml *e;
-    tri_pattern *pattern;
-    tri_status st;
-
-    if (at && at->kind == TRI_YAML_SCALAR && !p->metrics.trainer) {
-        return read_trainer(at, key, p);
-    }
-    TRI_TRY(tri_reader_pairs(r, at, key, &p->metrics.patterns,
-                             &p->metrics.n_patterns));
-    for (e = at ? at->first : NULL; e; e = e->next) {
-        st = tri_pattern_create(e->text, &pattern);
-        if (st != TRI_OK) {
-            return tri_reader_place(e, st);
-        }
-        tri_pattern_destroy(pattern);
-    }
-    return TRI_OK;
-}
-
-static tri_status read_metrics(tri_reader *r, const tri_yaml *m,
-                               tri_process_spec *p)
-{
-    static const char *const keys[] = {"trainer", "patterns"};
-    const tri_yaml *at = tri_yaml_get(m, "metrics");
-
-    if (!at || at->kind == TRI_YAML_SCALAR) {
-        return read_trainer(at, "model.metrics", p);
-    }
-    TRI_TRY(tri_reader_keys(at, "model.metrics", keys, 2));
-    TRI_TRY(read_trainer(tri_yaml_get(at, "trainer"), "model.metrics.trainer",
-                         p));
-    return read_patterns(r, tri_yaml_get(at, "patterns"), p);
-}
-
-tri_status tri_study_check_patterns(tri_reader *r)
-{
-    const tri_study *s = r->study;
-    const tri_yaml *m = tri_yaml_get(r->root, "model"), *e;
-    const char *own = NULL, *names[TRI_N_KEYS], *near;
-    int n = TRI_N_KEYS - 1;
-
-    if (s->model.kind != TRI_MODEL_PROCESS) {
-        return TRI_OK;
-    }
-    memcpy(names, tri_key_names(), (size_t)n * sizeof *names);
-    if (s->objective.metric == TRI_METRIC_OWN) {
-        own = names[n++] = s->objective.name;
-    }
-    e = tri_yaml_get(tri_yaml_get(m, "metrics"), "patterns");
-    for (e = e ? e->first : NULL; e; e = e->next) {
-        if (tri_key_find(e->key, own, 1, NULL) != TRI_KEY_NONE) {
-            continue;
-        }
-        near = tri_closest(e->key, names, n);
-        TRI_FAIL(TRI_EUNKNOWN,
-                 "model.metrics.patterns: nothing uses \"%.60s\"; expected "
-                 "the objective, or one of step, tokens, samples, "
-                 "consumed_tokens, consumed_samples, tokens_per_s, "
-                 "samples_per_s, step_s, step_ms, loss, bytes%s%s%s",
-                 e->key, near ? "; did you mean \"" : "", near ? near : "",
-                 near ? "\"?" : "");
-        tri_error_place(NULL, e->key_line, e->key_column);
-        return TRI_EUNKNOWN;
-    }
-    return TRI_OK;
-}
+/* ---- the whole ---------------------------------------------------------- */
 
 tri_status tri_study_read_process_keys(tri_reader *r, const tri_yaml *m,
                                        tri_process_spec *p)
@@ -307,5 +218,5 @@ tri_status tri_study_read_process_keys(tri_reader *r, const tri_yaml *m,
     TRI_TRY(read_env(r, m, p));
     TRI_TRY(read_devices(r, m, p));
     TRI_TRY(read_log(m, p));
-    return read_metrics(r, m, p);
+    return tri_study_read_metrics(r, m, p);
 }

@@ -113,8 +113,7 @@ static void devices(void **state)
     } rows[] = {
             {"devices: auto", TRI_DEVICES_AUTO, 0, NULL, NULL},
             {"devices: none", TRI_DEVICES_NONE, 0, NULL, NULL},
-            {"devices: [0, 1, \"2,3\"]", TRI_DEVICES_MAP, 3, "2,3",
-             NULL},
+            {"devices: [0, 1, \"2,3\"]", TRI_DEVICES_MAP, 3, "2,3", NULL},
             {"devices: {map: [GPU-1a/0], variable: HIP_VISIBLE_DEVICES}",
              TRI_DEVICES_MAP, 1, "GPU-1a/0", "HIP_VISIBLE_DEVICES"},
             {"devices: {map: none, variable: ZE_AFFINITY_MASK}",
@@ -267,11 +266,64 @@ static void refused(void **state)
     }
 }
 
+/* What the study needs and no pattern gives is said. */
+static void what_patterns_do_not_give(void **state)
+{
+    static const struct {
+        const char *metrics, *objective, *unit, *note;
+    } rows[] = {
+            {"megatron-lm", "step_s", "steps", NULL},
+            {"megatron-lm", "samples_per_s", "samples", NULL},
+            {"megatron-lm", "tokens_per_s", "tokens", NULL}, /* of forks */
+            {"nanotron", "loss", "tokens", NULL},
+            {"torchtitan", "mfu", "steps", NULL},
+            {"deepspeed", "loss", "steps",
+             "model.metrics: no pattern gives loss, which the objective needs; "
+             "it has to come in JSON lines"},
+            {"{trainer: deepspeed, patterns: {loss: 'l(.)'}}", "loss", "steps",
+             NULL},
+            {"deepspeed", "samples_per_s", "tokens",
+             "model.metrics: no pattern gives tokens, by which the resource is "
+             "counted; it has to come in JSON lines"},
+            {"{patterns: {step: 's(.)'}}", "tokens_per_s", "steps",
+             "model.metrics: no pattern gives tokens, which the objective"},
+            {"{patterns: {tokens_per_s_per_rank: 's(.)'}}", "tokens_per_s",
+             "tokens", NULL},
+            {"{patterns: {latency_ms: 's(.)'}}", "latency_s", "steps", NULL},
+            {"{patterns: {step: 's(.)'}}", "latency_s", "steps",
+             "model.metrics: no pattern gives latency_s, which"},
+    };
+    char text[600];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        tri_study *s = NULL;
+        snprintf(text, sizeof text,
+                 "study: p\nmodel: {kind: process, command: [train], metrics: "
+                 "%s}\nspace: {lr: {choice: [1, 2]}}\nobjective: {minimize: "
+                 "%s}\nresource: {unit: %s, min: 4}\n",
+                 rows[i].metrics, rows[i].objective, rows[i].unit);
+        if (tri_study_parse(text, strlen(text), "p", NULL, NULL, &s)) {
+            fail_msg("%s\n%s", text, tri_error_last()->sentence);
+        }
+        if (s->n_notes != (rows[i].note != NULL)) {
+            print_error("%s%s\n", text, s->n_notes ? s->notes[0] : "");
+        }
+        assert_int_equal(s->n_notes, rows[i].note != NULL);
+        assert_int_equal(s->n_unbuilt, 0);
+        if (rows[i].note) {
+            assert_non_null(strstr(s->notes[0], rows[i].note));
+        }
+        tri_study_destroy(s);
+    }
+}
+
 static void templates(void **state)
 {
     (void)state;
     tri_study_destroy(
-            read_ok("cwd: \"{scratch}/{run}\"\n"
+            read_ok("launch: leader\n"
+                    "  cwd: \"{scratch}/{run}\"\n"
                     "  scratch: \"/tmp/{trial}.{attempt}\"\n"
                     "  env: {A: \"{hosts} {host_slots}{host_file} {device}\",\n"
                     "    B: \"{checkpoint_dir}{resume_dir}\",\n"
@@ -281,9 +333,13 @@ static void templates(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-            cmocka_unit_test(defaults), cmocka_unit_test(setups),
-            cmocka_unit_test(logs),     cmocka_unit_test(devices),
-            cmocka_unit_test(metrics),  cmocka_unit_test(refused),
+            cmocka_unit_test(defaults),
+            cmocka_unit_test(setups),
+            cmocka_unit_test(logs),
+            cmocka_unit_test(devices),
+            cmocka_unit_test(metrics),
+            cmocka_unit_test(refused),
+            cmocka_unit_test(what_patterns_do_not_give),
             cmocka_unit_test(templates)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
