@@ -1,0 +1,169 @@
+/*
+ * Records as rows of numbers.
+ */
+#include "src/propose/think_internal.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct counts {
+    int values, labels, points;
+} counts;
+
+static int is_value(const tri_record *r)
+{
+    return !r->failed && isfinite(r->objective);
+}
+
+static void count(const tri_record *r, int n, counts *c)
+{
+    for (int i = 0; i < n; i++) {
+        c->values += is_value(&r[i]);
+    }
+    c->labels += n;
+    c->points += n;
+}
+
+static int alloc(tri_knowledge *k, const counts *c)
+{
+    size_t w = (size_t)k->width;
+    size_t v = (size_t)c->values + 1;
+    size_t l = (size_t)c->labels + 1;
+
+    k->x = malloc(
+            (v * (w + 2) + l * (w + 1) + ((size_t)c->points + 1) * w + 1) *
+            sizeof *k->x);
+    k->failed = malloc(l);
+    if (!k->x || !k->failed) {
+        return 0;
+    }
+    k->y = k->x + v * w;
+    k->resource = k->y + v;
+    k->label_x = k->resource + v;
+    k->peak = k->label_x + l * w;
+    k->point_x = k->peak + l;
+    return 1;
+}
+
+/* ---- one configuration, one row ------------------------------------------ */
+
+/* Records come trial by trial or not: rows of one trial are found from the
+ * end, where they usually are. */
+#define LOOK_BACK 64
+
+static int same_row(const double *a, const double *b, int width)
+{
+    return memcmp(a, b, (size_t)width * sizeof *a) == 0;
+}
+
+static void add_value(tri_knowledge *k, const tri_record *r, const double *x,
+                      double cost)
+{
+    memcpy(k->x + (size_t)k->n * (size_t)k->width, x,
+           (size_t)k->width * sizeof *x);
+    k->y[k->n] = cost;
+    k->resource[k->n] = (double)r->resource;
+    if (!(cost >= k->best)) { /* the first, too */
+        k->best = cost;
+        k->n_best = k->n;
+    }
+    k->n++;
+}
+
+/* Whether it ran at any resource is what counts, and the largest peak. */
+static void add_label(tri_knowledge *k, const tri_record *r, const double *x)
+{
+    int from = k->n_labels > LOOK_BACK ? k->n_labels - LOOK_BACK : 0;
+    int at = k->n_labels - 1;
+
+    while (at >= from &&
+           !same_row(k->label_x + (size_t)at * (size_t)k->width, x, k->width)) {
+        at--;
+    }
+    if (at < from) {
+        at = k->n_labels++;
+        memcpy(k->label_x + (size_t)at * (size_t)k->width, x,
+               (size_t)k->width * sizeof *x);
+        k->failed[at] = 1;
+        k->peak[at] = NAN;
+    }
+    k->failed[at] &= r->failed != 0;
+    if (!(r->peak_bytes <= k->peak[at]) && r->peak_bytes > 0) {
+        k->peak[at] = r->peak_bytes;
+    }
+}
+
+static void add_point(tri_knowledge *k, const double *x)
+{
+    memcpy(k->point_x + (size_t)k->n_points++ * (size_t)k->width, x,
+           (size_t)k->width * sizeof *x);
+}
+
+static void add_records(tri_knowledge *k, const tri_encoding *e,
+                        const tri_record *r, int n, int maximize, double *x)
+{
+    for (int i = 0; i < n; i++) {
+        tri_encode(e, r[i].config, x);
+        if (is_value(&r[i])) {
+            add_value(k, &r[i], x, maximize ? -r[i].objective : r[i].objective);
+        }
+        add_label(k, &r[i], x);
+        add_point(k, x);
+    }
+}
+
+static void warp_all(tri_knowledge *k)
+{
+    if (k->n > 0) {
+        tri_warp_fit(&k->warp, k->y, k->n);
+    }
+    for (int i = 0; i < k->n; i++) {
+        k->y[i] = tri_warp_apply(&k->warp, k->y[i]);
+    }
+    for (int i = 0; i < k->n_labels; i++) {
+        k->n_failed += k->failed[i];
+    }
+}
+
+tri_status tri_knowledge_init(tri_knowledge *k, const tri_encoding *e,
+                              const tri_snapshot *s,
+                              const tri_warm_records *warm, int n_warm,
+                              int maximize)
+{
+    counts c = {.points = s->n_pending};
+    double *x = malloc(((size_t)tri_encoding_width(e) + 1) * sizeof *x);
+
+    memset(k, 0, sizeof *k);
+    k->width = tri_encoding_width(e);
+    k->best = NAN;
+    k->n_best = -1;
+    for (int i = 0; i < n_warm; i++) {
+        count(warm[i].records, warm[i].n, &c);
+    }
+    count(s->records, s->n_records, &c);
+    if (!x || !alloc(k, &c)) {
+        free(x);
+        tri_knowledge_fini(k);
+        return TRI_FAIL(TRI_ENOMEM, "no memory to think of %d records",
+                        s->n_records);
+    }
+    for (int i = 0; i < n_warm; i++) {
+        add_records(k, e, warm[i].records, warm[i].n, maximize, x);
+    }
+    add_records(k, e, s->records, s->n_records, maximize, x);
+    for (int i = 0; i < s->n_pending; i++) {
+        tri_encode(e, s->pending[i], x);
+        add_point(k, x);
+    }
+    warp_all(k);
+    free(x);
+    return TRI_OK;
+}
+
+void tri_knowledge_fini(tri_knowledge *k)
+{
+    free(k->x);
+    free(k->failed);
+    memset(k, 0, sizeof *k);
+}

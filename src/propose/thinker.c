@@ -1,0 +1,665 @@
+/*
+ * The thinker: from a snapshot to proposals.
+ */
+#include "src/propose/think_internal.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Results that are spread out before a model is asked. */
+#define DESIGN 5
+/* Random candidates of which the farthest is taken. */
+#define DESIGN_TRIES 50
+/* While so few, hyper-parameters are learned anew each time; then whenever the
+ * records have grown by a tenth. */
+#define LEARN_EACH   40
+#define LEARN_GROWTH 1.1
+/* Of the best, whose neighbours are looked at in a large space. */
+#define NEAR 10
+/* Of a joint of proposals in one answer. */
+#define WANTED_MOST 512
+/* A model that ranks no better than chance is not followed. */
+#define TAU_LEAST   0.1
+#define TAU_RECORDS 24
+#define LOST_SHARE  0.5
+
+struct tri_thinker {
+    const tri_study *study;
+    uint64_t seed;
+    tri_encoding *encoding;
+    tri_pool pool;
+    int has_pool;
+    tri_warm_records *warm;
+    int n_warm;
+    tri_acquisition acquisition;
+    const tri_predictor_ops *ops; /* in use */
+    int is_auto;
+    int chosen_n; /* values when the predictor was chosen */
+    double tau;
+    tri_model *model;
+    int learned_n; /* values when its hyper-parameters were learned */
+    tri_feasibility *feasible;
+    tri_knowledge known;
+    double resource;
+    /* the answer */
+    tri_proposal *list;
+    char *texts; /* of configurations, one after another */
+    size_t texts_room;
+    char hyper[1024], name[96];
+};
+
+int tri_study_thinks(const tri_study *study)
+{
+    const char *p = study->search.proposer;
+
+    if (strcmp(p, "random") == 0 || strcmp(p, "quasi") == 0) {
+        return 0;
+    }
+    return tri_space_count(study->space) != 1;
+}
+
+/* ---- life ------------------------------------------------------------------
+ */
+
+static void free_warm(tri_thinker *t)
+{
+    for (int i = 0; i < t->n_warm; i++) {
+        for (int k = 0; k < t->warm[i].n; k++) {
+            free((void *)t->warm[i].records[k].config);
+        }
+        free((void *)t->warm[i].records);
+        free((void *)t->warm[i].source);
+    }
+    free(t->warm);
+}
+
+void tri_thinker_destroy(tri_thinker *t)
+{
+    if (!t) {
+        return;
+    }
+    if (t->model) {
+        t->ops->destroy(t->model);
+    }
+    tri_feasibility_destroy(t->feasible);
+    tri_knowledge_fini(&t->known);
+    if (t->has_pool) {
+        tri_pool_fini(&t->pool);
+    }
+    tri_encoding_destroy(t->encoding);
+    free_warm(t);
+    free(t->list);
+    free(t->texts);
+    free(t);
+}
+
+static tri_status copy_records(const tri_warm_records *from, int n_params,
+                               tri_warm_records *to)
+{
+    tri_record *r = calloc((size_t)from->n + 1, sizeof *r);
+
+    to->source = strdup(from->source ? from->source : "");
+    to->records = r;
+    to->same_class = from->same_class;
+    if (!r || !to->source) {
+        return TRI_FAIL(TRI_ENOMEM, "no memory for earlier records");
+    }
+    for (int i = 0; i < from->n; i++) {
+        tri_config *c = calloc((size_t)n_params + 1, sizeof *c);
+
+        if (!c) {
+            return TRI_FAIL(TRI_ENOMEM, "no memory for earlier records");
+        }
+        memcpy(c, from->records[i].config, (size_t)n_params * sizeof *c);
+        r[i] = from->records[i];
+        r[i].config = c;
+        to->n = i + 1;
+    }
+    return TRI_OK;
+}
+
+static tri_status copy_warm(tri_thinker *t, const tri_warm_records *warm, int n)
+{
+    t->warm = calloc((size_t)n + 1, sizeof *t->warm);
+    if (!t->warm) {
+        return TRI_FAIL(TRI_ENOMEM, "no memory for earlier records");
+    }
+    for (int i = 0; i < n; i++) {
+        t->n_warm = i + 1;
+        TRI_TRY(copy_records(&warm[i], tri_space_n_params(t->study->space),
+                             &t->warm[i]));
+    }
+    return TRI_OK;
+}
+
+static tri_acquisition acquisition_of(const char *name)
+{
+    return strcmp(name, "ucb") == 0        ? TRI_ACQ_UCB
+           : strcmp(name, "thompson") == 0 ? TRI_ACQ_THOMPSON
+                                           : TRI_ACQ_EI;
+}
+
+static tri_status set_up(tri_thinker *t, const tri_warm_records *warm,
+                         int n_warm)
+{
+    const char *predictor = t->study->search.predictor;
+
+    t->acquisition = acquisition_of(t->study->search.acquisition);
+    t->is_auto = strcmp(predictor, "auto") == 0;
+    t->ops = t->is_auto ? &tri_predictor_gp : tri_predictor_find(predictor);
+    if (!t->ops) {
+        return TRI_FAIL(TRI_EUNKNOWN, "there is no predictor \"%s\"",
+                        predictor);
+    }
+    TRI_TRY(tri_encoding_create(t->study->space, &t->encoding));
+    return copy_warm(t, warm, n_warm);
+}
+
+tri_status tri_thinker_create(const tri_study *study, uint64_t seed,
+                              const tri_warm_records *warm, int n_warm,
+                              tri_thinker **out)
+{
+    tri_thinker *t = calloc(1, sizeof *t);
+    tri_status st;
+
+    if (!t) {
+        return TRI_FAIL(TRI_ENOMEM, "no memory for a thinker");
+    }
+    t->study = study;
+    t->seed = seed;
+    t->tau = NAN;
+    st = set_up(t, warm, n_warm);
+    if (st != TRI_OK) {
+        tri_thinker_destroy(t);
+        return st;
+    }
+    *out = t;
+    return TRI_OK;
+}
+
+/* ---- learning
+ * ---------------------------------------------------------------- */
+
+static tri_samples samples_of(const tri_knowledge *k)
+{
+    return (tri_samples){.n = k->n,
+                         .width = k->width,
+                         .x = k->x,
+                         .y = k->y,
+                         .resource = k->resource};
+}
+
+/* The predictor for what is known by now, where the study leaves it open:
+ * asked whenever the records have doubled. */
+static tri_status choose_predictor(tri_thinker *t)
+{
+    const tri_predictor_ops *ops = t->ops;
+    tri_samples s = samples_of(&t->known);
+
+    if (t->known.n < TAU_RECORDS || t->known.n < 2 * t->chosen_n) {
+        return TRI_OK;
+    }
+    t->chosen_n = t->known.n;
+    TRI_TRY(tri_predictor_choose(t->encoding, &s, t->seed, &ops, &t->tau));
+    if (t->is_auto && ops != t->ops) {
+        if (t->model) {
+            t->ops->destroy(t->model);
+        }
+        t->model = NULL;
+        t->ops = ops;
+    }
+    return TRI_OK;
+}
+
+static tri_status learn_values(tri_thinker *t)
+{
+    tri_samples s = samples_of(&t->known);
+    tri_model *model;
+
+    TRI_TRY(choose_predictor(t));
+    s.keep = t->model && t->known.n >= LEARN_EACH &&
+             t->known.n < LEARN_GROWTH * t->learned_n;
+    TRI_TRY(t->ops->fit(t->encoding, &s, t->seed, t->model, &model));
+    if (t->model) {
+        t->ops->destroy(t->model);
+    }
+    t->model = model;
+    t->learned_n = s.keep ? t->learned_n : t->known.n;
+    return TRI_OK;
+}
+
+static tri_status learn_failures(tri_thinker *t, const tri_snapshot *s)
+{
+    const tri_knowledge *k = &t->known;
+    tri_feasibility *f;
+
+    TRI_TRY(tri_feasibility_fit(t->encoding, k->n_labels, k->label_x, k->failed,
+                                k->peak, s->memory_bytes, t->seed, &f));
+    tri_feasibility_destroy(t->feasible);
+    t->feasible = f;
+    return TRI_OK;
+}
+
+static tri_status learn(tri_thinker *t, const tri_snapshot *s)
+{
+    tri_knowledge k;
+
+    TRI_TRY(tri_knowledge_init(&k, t->encoding, s, t->warm, t->n_warm,
+                               t->study->objective.maximize));
+    tri_knowledge_fini(&t->known);
+    t->known = k;
+    t->resource = (double)s->resource;
+    if (k.n >= 2 && t->known.n_labels >= DESIGN) {
+        TRI_TRY(learn_values(t));
+    }
+    return t->known.n_labels > 0 ? learn_failures(t, s) : TRI_OK;
+}
+
+/* ---- the pool
+ * ----------------------------------------------------------------- */
+
+typedef struct ranked {
+    double cost;
+    int at;
+} ranked;
+
+static int by_cost(const void *a, const void *b)
+{
+    const ranked *p = a, *q = b;
+
+    return p->cost != q->cost ? (p->cost > q->cost) - (p->cost < q->cost)
+                              : p->at - q->at;
+}
+
+/* The best records, for their neighbours. */
+static tri_status best_of(const tri_thinker *t, const tri_snapshot *s,
+                          const tri_config **near, int *n)
+{
+    double sign = t->study->objective.maximize ? -1 : 1;
+    ranked *list = malloc(((size_t)s->n_records + 1) * sizeof *list);
+    int m = 0;
+
+    if (!list) {
+        return TRI_FAIL(TRI_ENOMEM, "no memory to think");
+    }
+    for (int i = 0; i < s->n_records; i++) {
+        if (!s->records[i].failed && isfinite(s->records[i].objective)) {
+            list[m++] = (ranked){sign * s->records[i].objective, i};
+        }
+    }
+    qsort(list, (size_t)m, sizeof *list, by_cost);
+    for (*n = 0; *n < NEAR && *n < m; ++*n) {
+        near[*n] = s->records[list[*n].at].config;
+    }
+    free(list);
+    return TRI_OK;
+}
+
+static tri_status refresh(tri_thinker *t, const tri_snapshot *s)
+{
+    const tri_config *near[NEAR];
+    int n;
+
+    if (!t->has_pool) {
+        TRI_TRY(tri_pool_init(&t->pool, t->study->space, t->encoding));
+        t->has_pool = 1;
+    }
+    TRI_TRY(best_of(t, s, near, &n));
+    return tri_pool_refresh(&t->pool, s, t->seed, near, n);
+}
+
+/* ---- the answer
+ * ------------------------------------------------------------------ */
+
+typedef struct answer {
+    tri_choice *choices;
+    const char **rules;
+    int n;
+} answer;
+
+static void add(tri_thinker *t, answer *a, int64_t at, const char *rule)
+{
+    tri_choice *c = &a->choices[a->n];
+    double *x;
+
+    *c = (tri_choice){.at = at, .mean = NAN, .sd = NAN, .p = NAN, .bytes = NAN};
+    a->rules[a->n++] = rule;
+    t->pool.taken[at] = 1;
+    x = malloc(((size_t)t->pool.width + 1) * sizeof *x);
+    if (!x) {
+        return;
+    }
+    tri_pool_row(&t->pool, at, x);
+    if (t->model) {
+        t->ops->predict(t->model, x, 1, t->resource, &c->mean, &c->sd);
+    }
+    if (t->feasible) {
+        tri_feasibility_predict(t->feasible, x, 1, &c->p, &c->bytes);
+    }
+    free(x);
+}
+
+/* How many of the wanted are drawn at random: each by a coin of its own. */
+static int random_count(const tri_thinker *t, const tri_snapshot *s, int wanted)
+{
+    tri_rng rng = tri_rng_stream(t->seed, (uint64_t)s->number << 1 | 1,
+                                 TRI_RNG_EXPLORE);
+    double share = t->study->search.random_share;
+    int n = 0;
+
+    if (t->known.n >= TAU_RECORDS && t->tau < TAU_LEAST) {
+        share = fmax(share, LOST_SHARE);
+    }
+    for (int i = 0; i < wanted; i++) {
+        n += tri_rng_unit(&rng) < share;
+    }
+    return n;
+}
+
+static void add_random(tri_thinker *t, const tri_snapshot *s, answer *a, int n)
+{
+    tri_rng rng =
+            tri_rng_stream(t->seed, (uint64_t)s->number << 1, TRI_RNG_RANDOM);
+
+    for (int i = 0; i < n; i++) {
+        int64_t at = tri_pool_random(&t->pool, &rng);
+
+        if (at >= 0) {
+            add(t, a, at, "random");
+        }
+    }
+}
+
+static tri_status add_design(tri_thinker *t, const tri_snapshot *s, answer *a,
+                             int n)
+{
+    tri_rng rng =
+            tri_rng_stream(t->seed, (uint64_t)s->number << 1, TRI_RNG_QUASI);
+    tri_knowledge *k = &t->known;
+    size_t w = (size_t)k->width;
+    double *x = malloc(((size_t)(k->n_points + n) * w + 1) * sizeof *x);
+
+    if (!x) {
+        return TRI_FAIL(TRI_ENOMEM, "no memory to think");
+    }
+    if (k->n_points > 0) {
+        memcpy(x, k->point_x, (size_t)k->n_points * w * sizeof *x);
+    }
+    for (int i = 0; i < n; i++) {
+        int64_t at = tri_design_next(&t->pool, x, k->n_points + i, DESIGN_TRIES,
+                                     &rng);
+
+        if (at < 0) {
+            break;
+        }
+        tri_pool_row(&t->pool, at, x + (size_t)(k->n_points + i) * w);
+        add(t, a, at, "spread");
+    }
+    free(x);
+    return TRI_OK;
+}
+
+/* The lowest value that the model believes of what has run. */
+static double believed_best(const tri_thinker *t)
+{
+    const tri_knowledge *k = &t->known;
+    double best = INFINITY;
+    double *mean = malloc(((size_t)k->n + 1) * sizeof *mean);
+
+    if (!mean) {
+        return 0;
+    }
+    t->ops->predict(t->model, k->x, k->n, t->resource, mean, NULL);
+    for (int i = 0; i < k->n; i++) {
+        best = fmin(best, mean[i]);
+    }
+    free(mean);
+    return best;
+}
+
+/* What is under way counts as believed. */
+static tri_status believe_pending(tri_thinker *t, const tri_snapshot *s)
+{
+    double mean;
+    double *x = malloc(((size_t)t->pool.width + 1) * sizeof *x);
+    tri_status st = x ? TRI_OK : TRI_FAIL(TRI_ENOMEM, "no memory to think");
+
+    for (int i = 0; st == TRI_OK && t->ops->add && i < s->n_pending; i++) {
+        tri_encode(t->encoding, s->pending[i], x);
+        t->ops->predict(t->model, x, 1, t->resource, &mean, NULL);
+        st = t->ops->add(t->model, x, mean, t->resource);
+    }
+    free(x);
+    return st;
+}
+
+static const char *rule_of(tri_acquisition a)
+{
+    return a == TRI_ACQ_UCB ? "ucb" : a == TRI_ACQ_THOMPSON ? "thompson" : "ei";
+}
+
+static tri_status add_best(tri_thinker *t, const tri_snapshot *s,
+                           const volatile int *cancel, answer *a, int n)
+{
+    int size = t->ops->size(t->model);
+    int found = 0;
+    tri_belief_model m = {.ops = t->ops,
+                          .model = t->model,
+                          .feasible =
+                                  t->known.n_failed > 0 || s->memory_bytes > 0
+                                          ? t->feasible
+                                          : NULL,
+                          .resource = t->resource,
+                          .best = believed_best(t)};
+    tri_status st = believe_pending(t, s);
+
+    if (st == TRI_OK) {
+        st = tri_acquire(&t->pool, &m, t->acquisition, n,
+                         t->seed ^ (uint64_t)s->number << 20, cancel,
+                         a->choices + a->n, &found);
+    }
+    if (t->ops->truncate) {
+        t->ops->truncate(t->model, size);
+    }
+    for (int i = 0; i < found; i++) {
+        a->rules[a->n + i] = rule_of(t->acquisition);
+    }
+    a->n += found;
+    return st;
+}
+
+static tri_status decide(tri_thinker *t, const tri_snapshot *s,
+                         const volatile int *cancel, answer *a, int wanted)
+{
+    int n_random;
+
+    if (!t->model) {
+        return add_design(t, s, a, wanted);
+    }
+    n_random = random_count(t, s, wanted);
+    TRI_TRY(add_best(t, s, cancel, a, wanted - n_random));
+    add_random(t, s, a, n_random);
+    return TRI_OK;
+}
+
+/* ---- telling
+ * ------------------------------------------------------------------------ */
+
+static tri_status grow_texts(tri_thinker *t, size_t bytes)
+{
+    char *grown;
+
+    if (bytes <= t->texts_room) {
+        return TRI_OK;
+    }
+    grown = realloc(t->texts, 2 * bytes);
+    if (!grown) {
+        return TRI_FAIL(TRI_ENOMEM, "no memory for proposals");
+    }
+    t->texts = grown;
+    t->texts_room = 2 * bytes;
+    return TRI_OK;
+}
+
+/* All texts first: they move as they grow. */
+static tri_status write_texts(tri_thinker *t, const answer *a, size_t *at)
+{
+    tri_config *c = calloc((size_t)t->pool.n_params + 1, sizeof *c);
+    size_t used = 0;
+    char none[1];
+    tri_status st =
+            c ? TRI_OK : TRI_FAIL(TRI_ENOMEM, "no memory for proposals");
+
+    for (int i = 0; st == TRI_OK && i < a->n; i++) {
+        size_t n;
+
+        st = tri_pool_config(&t->pool, a->choices[i].at, c);
+        if (st == TRI_OK) {
+            n = tri_space_print(t->study->space, c, none, sizeof none);
+            st = grow_texts(t, used + n + 1);
+        }
+        if (st == TRI_OK) {
+            at[i] = used;
+            tri_space_print(t->study->space, c, t->texts + used, n + 1);
+            used += n + 1;
+        }
+    }
+    free(c);
+    return st;
+}
+
+/* A belief in the objective's own terms. */
+static void unwarp(const tri_thinker *t, double mean, double sd,
+                   double *predicted, double *lo, double *hi)
+{
+    double sign = t->study->objective.maximize ? -1 : 1;
+    double a = sign * tri_warp_invert(&t->known.warp, mean - 1.96 * sd);
+    double b = sign * tri_warp_invert(&t->known.warp, mean + 1.96 * sd);
+
+    *predicted = *lo = *hi = NAN;
+    if (!isnan(mean)) {
+        *predicted = sign * tri_warp_invert(&t->known.warp, mean);
+        *lo = fmin(a, b);
+        *hi = fmax(a, b);
+    }
+}
+
+static tri_status tell(tri_thinker *t, const tri_snapshot *s, const answer *a,
+                       tri_ev_proposals *out)
+{
+    size_t *at = malloc(((size_t)a->n + 1) * sizeof *at);
+    tri_proposal *list = realloc(t->list, ((size_t)a->n + 1) * sizeof *list);
+    tri_status st = TRI_OK;
+
+    if (list) {
+        t->list = list;
+    }
+    if (!at || !list) {
+        free(at);
+        return TRI_FAIL(TRI_ENOMEM, "no memory for proposals");
+    }
+    st = write_texts(t, a, at);
+    for (int i = 0; st == TRI_OK && i < a->n; i++) {
+        const tri_choice *c = &a->choices[i];
+
+        list[i] = (tri_proposal){.config = t->texts + at[i],
+                                 .predicted_bytes = c->bytes,
+                                 .p_feasible = c->p,
+                                 .rule = a->rules[i]};
+        unwarp(t, c->mean, c->sd, &list[i].predicted, &list[i].lo, &list[i].hi);
+    }
+    free(at);
+    TRI_TRY(st);
+    snprintf(t->hyper, sizeof t->hyper, "%s", "");
+    if (t->model) {
+        t->ops->describe(t->model, t->hyper, sizeof t->hyper);
+    }
+    *out = (tri_ev_proposals){.snapshot = s->number,
+                              .model = t->model ? t->ops->name : "none",
+                              .hyper = t->hyper,
+                              .n_records = t->known.n,
+                              .tau = t->tau,
+                              .fit_s = NAN,
+                              .list = list,
+                              .n_list = a->n};
+    return TRI_OK;
+}
+
+tri_status tri_thinker_answer(tri_thinker *t, const tri_snapshot *snapshot,
+                              const volatile int *cancel, tri_ev_proposals *out)
+{
+    int wanted =
+            snapshot->wanted < WANTED_MOST ? snapshot->wanted : WANTED_MOST;
+    answer a = {0};
+    tri_status st = learn(t, snapshot);
+
+    if (st == TRI_OK) {
+        st = refresh(t, snapshot);
+    }
+    a.choices = calloc((size_t)wanted + 1, sizeof *a.choices);
+    a.rules = calloc((size_t)wanted + 1, sizeof *a.rules);
+    if (st == TRI_OK && (!a.choices || !a.rules)) {
+        st = TRI_FAIL(TRI_ENOMEM, "no memory for proposals");
+    }
+    if (st == TRI_OK) {
+        st = decide(t, snapshot, cancel, &a, wanted);
+    }
+    if (st == TRI_OK) {
+        st = tell(t, snapshot, &a, out);
+    }
+    free(a.choices);
+    free(a.rules);
+    return st;
+}
+
+/* ---- questions
+ * ------------------------------------------------------------------- */
+
+tri_status tri_thinker_believe(tri_thinker *t, const tri_config *c,
+                               int64_t resource, tri_belief *out)
+{
+    double *x =
+            malloc(((size_t)tri_encoding_width(t->encoding) + 1) * sizeof *x);
+    double mean = NAN;
+    double sd = NAN;
+
+    if (!x) {
+        return TRI_FAIL(TRI_ENOMEM, "no memory to think");
+    }
+    *out = (tri_belief){NAN, NAN, NAN, NAN, NAN, NAN};
+    tri_encode(t->encoding, c, x);
+    if (t->model) {
+        t->ops->predict(t->model, x, 1, (double)resource, &mean, &sd);
+        unwarp(t, mean, sd, &out->predicted, &out->lo, &out->hi);
+        out->outside = sd;
+    }
+    if (t->feasible) {
+        tri_feasibility_predict(t->feasible, x, 1, &out->p_feasible,
+                                &out->bytes);
+    }
+    free(x);
+    return TRI_OK;
+}
+
+const char *tri_thinker_model(const tri_thinker *t)
+{
+    return t->model ? t->ops->name : "none";
+}
+
+void tri_snapshot_destroy(tri_snapshot *s)
+{
+    if (s) {
+        for (int i = 0; i < s->n_records; i++) {
+            free((void *)s->records[i].config);
+        }
+        for (int i = 0; i < s->n_pending; i++) {
+            free((void *)s->pending[i]);
+        }
+        free((void *)s->records);
+        free((void *)s->pending);
+        free((void *)s->tried);
+        free(s);
+    }
+}
