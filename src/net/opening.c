@@ -422,6 +422,17 @@ static void say_space(const tri_study *study, int n_ranks, int64_t runs)
     }
 }
 
+/* Ranks that came and can run something. */
+static int n_fit(const tri_driver *d)
+{
+    int n = 0;
+
+    for (int i = 1; i < d->world->size; i++) {
+        n += d->peers[i].said_hello && !d->peers[i].gone;
+    }
+    return n;
+}
+
 static void say_start(const tri_driver *d, const facts *f)
 {
     const tri_world *w = d->world;
@@ -440,12 +451,12 @@ static void say_start(const tri_driver *d, const facts *f)
     TRI_LOG_JOB(TRI_LOG_INFO,
                 "%d ranks train on %s: %d ranks a host, %d cores a host, %d a "
                 "rank, %s a rank%s",
-                w->size - 1, f->hostnames ? f->hostnames : "?", s->host_ranks,
+                n_fit(d), f->hostnames ? f->hostnames : "?", s->host_ranks,
                 s->host_cores, s->cores, memory,
                 n_over ? "; oversubscribed: rates say little" : "");
     TRI_LOG_JOB(TRI_LOG_INFO, "%s, pml %s, survival level %s", f->library,
                 f->pml, tri_launcher_level());
-    say_space(d->study, w->size - 1, p.runs);
+    say_space(d->study, n_fit(d), p.runs);
     say_deadline(d);
 }
 
