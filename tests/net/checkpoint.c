@@ -410,8 +410,33 @@ static void a_drained_run_goes_on(void)
     tri_tuned_fini(&t);
 }
 
-/* ---- the folder
- * -------------------------------------------------------------- */
+/* Somebody made room: the run starts afresh, and the log says so. */
+static void a_checkpoint_that_is_gone(void)
+{
+    trigger at = {0};
+    tri_tuned t = tune(one_rung, 0, drain_in_the_middle, &at);
+    char command[600];
+    tri_run_view r;
+    start list[8];
+    int n_steps;
+
+    assert_int_equal(t.end.status, 3);
+    tri_tuned_fini(&t);
+    assert_int_equal(n_kept(".ckpt"), 1);
+    snprintf(command, sizeof command, "rm -r %s/*.ckpt", in_folder("kept"));
+    assert_int_equal(system(command), 0);
+    t = tune(one_rung, 1, NULL, NULL);
+    assert_int_equal(t.st, TRI_OK);
+    assert_int_equal(t.end.status, 0);
+    tri_ctl_run(t.ctl, 1, &r);
+    assert_int_equal(r.status, TRI_RUN_FINISHED);
+    assert_int_equal(r.outcome.steps_done, 43);
+    assert_int_equal(starts_of(0, list, 8, &n_steps), 6);
+    assert_int_equal(list[3].step, 0);
+    tri_tuned_fini(&t);
+}
+
+/* ---- the folder ---------------------------------------------------------- */
 
 /* Rank 2 is on another host, which has a folder of that name of its own. */
 static void a_folder_that_others_do_not_see(void)
