@@ -40,17 +40,17 @@ tri_status tri_emit_format_of(const char *name, tri_emit_format *out)
 
 static int largest_divisor(int n, int most)
 {
-    int d = most < n ? most : n;
-
-    while (d > 1 && n % d != 0) {
-        d--;
+    for (int d = most < n ? most : n; d > 1; d--) {
+        if (n % d == 0) {
+            return d;
+        }
     }
-    return d < 1 ? 1 : d;
+    return 1;
 }
 
 static int is_even(const int *counts, int n)
 {
-    for (int i = 1; i < n; i++) {
+    for (int i = 1; counts && i < n; i++) {
         if (counts[i] != counts[0]) {
             return 0;
         }
@@ -70,7 +70,8 @@ static void say_place(tri_emit_job *job, const char *why)
 
 void tri_emit_place(tri_emit_job *job, const int *counts, int n_hosts, int most)
 {
-    if (is_even(counts, n_hosts) && counts[0] * n_hosts == job->ranks) {
+    if (counts && is_even(counts, n_hosts) &&
+        counts[0] * n_hosts == job->ranks) {
         job->nodes = n_hosts;
         job->per_node = counts[0];
         say_place(job, "as it was measured");

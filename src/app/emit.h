@@ -40,8 +40,9 @@ typedef struct tri_emit_job {
     char assumed[240]; /* a sentence on where those numbers are from */
 } tri_emit_job;
 
-/* The winner of a study so far.  TRI_EEMPTY where there is none yet. */
-tri_status tri_emit_job_of(const tri_ctl *ctl, const tri_study *names,
+/* The winner of a study so far, named by `naming`.  TRI_EEMPTY where there is
+ * none yet. */
+tri_status tri_emit_job_of(const tri_ctl *ctl, const tri_study *naming,
                            tri_emit_job *out);
 /* Fill in nodes, per_node and assumed from what was measured: `counts` ranks on
  * each of n_hosts hosts, `most` workers on one host of the job. */
@@ -75,8 +76,9 @@ int tri_emit_find_name(const tri_emit_job *job, tri_emit_format format,
 /* Whether the study itself names it for the format. */
 int tri_emit_is_named(const tri_emit_job *job, tri_emit_format format,
                       const char *param);
-/* Whether the winner has an active parameter that stands for `canonical`. */
-int tri_emit_has(const tri_emit_job *job, const char *canonical);
+/* Whether the winner has an active parameter that stands for `name`, the first
+ * of its spellings. */
+int tri_emit_has(const tri_emit_job *job, const char *name);
 /* A value as text, words bare: v.u.word, or buf. */
 const char *tri_emit_plain(tri_value v, char *buf, size_t bytes);
 /* Write word text[0..n) with each {parameter} filled in. */
@@ -117,6 +119,16 @@ typedef struct tri_emit_command { /* a process as the study starts it */
                              * study's */
 } tri_emit_command;
 
+/* Whether {name} is a fact of a run, and no parameter. */
+int tri_emit_is_fact(const char *name);
+/* The folder of a study file, as a path that does not end in a slash. */
+void tri_emit_folder(const char *path, char *buf, size_t bytes);
+/* Fill in a template of the command.  [out] `out`, owned; of a script (nothing
+ * is quoted) `shell` is the text.  *inactive (may be NULL) is set where a
+ * placeholder is. */
+tri_status tri_emit_expand(const tri_emit_job *job, tri_emit_command *command,
+                           const char *template, int is_script,
+                           tri_emit_word *out, int *inactive);
 /* The command: that of a study of processes, or a stand-in with the parameters
  * as flags; those that the study names for `format` follow.
  * tri_emit_command_fini frees. */

@@ -69,12 +69,9 @@ static void print_setup(const tri_process_spec *p, int strict, FILE *out)
 
 static void print_study_dir(const tri_emit_job *job, FILE *out)
 {
-    const char *slash = strrchr(job->study->path, '/');
     char folder[4096];
 
-    snprintf(folder, sizeof folder, "%.*s",
-             slash ? (int)(slash - job->study->path) : 1,
-             slash ? job->study->path : ".");
+    tri_emit_folder(job->study->path, folder, sizeof folder);
     fputs("STUDY_DIR=$(cd -- ", out);
     tri_emit_quote(folder, out);
     fputs(" && pwd)\nexport STUDY_DIR\n", out);
