@@ -169,16 +169,41 @@ static int most_on_a_host(const tri_ctl *ctl)
     return most;
 }
 
+/* Of a run of an earlier opening the hosts are known, but no more how many of
+ * its ranks each had: as many as the others, if that can be. */
+static int count_former(const tri_ctl *ctl, const tri_run_view *run,
+                        int *counts)
+{
+    char hosts[8192];
+    int n = 1;
+
+    tri_ctl_run_hosts(ctl, run->run, hosts, sizeof hosts);
+    for (const char *p = hosts; *p; p++) {
+        n += *p == ',';
+    }
+    if (!*hosts || n > run->n_ranks || run->n_ranks % n != 0) {
+        return 0;
+    }
+    for (int i = 0; i < n; i++) {
+        counts[i] = run->n_ranks / n;
+    }
+    return n;
+}
+
 static tri_status place(const tri_ctl *ctl, const tri_run_view *run,
                         tri_emit_job *job)
 {
+    tri_progress p;
     size_t room = (size_t)run->n_ranks + 1;
     int *counts = calloc(room, sizeof *counts);
     const char **hosts = calloc(room, sizeof *hosts);
     int n = 0;
 
     if (counts && hosts) {
-        n = count_hosts(ctl, run, counts, hosts, &job->devices);
+        tri_ctl_progress(ctl, &p);
+        n = run->epoch == p.epoch
+                    ? count_hosts(ctl, run, counts, hosts, &job->devices)
+                    : count_former(ctl, run, counts);
         tri_emit_place(job, counts, n, most_on_a_host(ctl));
     }
     free(counts);
