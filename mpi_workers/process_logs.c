@@ -50,8 +50,10 @@ static void shorten(const tri_study *study, list *l, int n, int64_t last)
         name_file(study, &l->at[gone++], path, sizeof path);
         unlink(path);
     }
-    l->n -= gone;
-    memmove(l->at, l->at + gone, (size_t)l->n * sizeof *l->at);
+    if (gone > 0) {
+        l->n -= gone;
+        memmove(l->at, l->at + gone, (size_t)l->n * sizeof *l->at);
+    }
 }
 
 static int is_same(const written *a, const written *b)

@@ -15,13 +15,17 @@
 #define TMPFS_TYPE 0x01021994
 #define RAMFS_TYPE 0x858458f6
 
-static int keeps_any(const tri_study *study)
+static int may_save(const tri_study *study)
 {
     return study->model.kind == TRI_MODEL_PROCESS &&
            study->model.u.process.resume &&
-           strcmp(study->checkpoints.policy, "never") != 0 &&
-           (study->objective.learned ||
-            strcmp(study->checkpoints.policy, "always") == 0);
+           strcmp(study->checkpoints.policy, "never") != 0;
+}
+
+static int keeps_any(const tri_study *study)
+{
+    return study->objective.learned ||
+           strcmp(study->checkpoints.policy, "always") == 0;
 }
 
 /* Cut `path` to what there is of it; returns whether that is all. */
@@ -75,8 +79,14 @@ int tri_app_checkpoints_note(const tri_study *study, char *buf, size_t bytes)
     struct stat s;
     int whole;
 
-    if (!keeps_any(study)) {
+    if (!may_save(study)) {
         return 0;
+    }
+    if (!keeps_any(study)) {
+        snprintf(buf, bytes,
+                 "model.resume: checkpoint has no effect: what is measured is "
+                 "a rate, and checkpoints.policy is auto");
+        return 1;
     }
     tri_study_resolve(study, dir, path, sizeof path);
     whole = find_existing(path);

@@ -148,6 +148,7 @@ struct tri_ctl {
     int epoch;
     tri_phase phase;
     uint8_t no_timeouts;
+    uint8_t no_texts; /* of configurations, in commands */
     uint8_t started;  /* something but open, edited and pool was fed */
     uint8_t complete; /* ended with status 0, nothing edited since */
     uint8_t draining, ended, search_stopped;
@@ -314,6 +315,19 @@ tri_status tri_ctl_go_on(tri_ctl *ctl, tri_live *live, int *went);
 tri_status tri_ctl_start(tri_ctl *ctl, int64_t trial, tri_phase phase, int rung,
                          int64_t resource, int64_t *run);
 tri_status tri_ctl_drain(tri_ctl *ctl, int why);
+/* ---- checkpoint.c: what trials go on from ------------------------------- */
+
+tri_status tri_ctl_drop_checkpoint(tri_ctl *ctl, int64_t trial);
+/* The trial goes on from what `r` wrote, if it wrote anything. */
+tri_status tri_ctl_take_checkpoint(tri_ctl *ctl, const tri_run_row *r,
+                                   const tri_ev_outcome *ev);
+/* Tell of it in what is known of the run. */
+void tri_ctl_note_checkpoint(const tri_ctl *ctl, tri_run_row *r,
+                             const tri_ev_outcome *ev);
+/* Of a run that is over: its leader would not wait for the verdict, or goes on
+ * in place as another run. */
+tri_status tri_ctl_late_checkpoint(tri_ctl *ctl, const tri_ev_outcome *ev);
+
 /* ---- outcome.c: how runs end ----------------------------------------- */
 
 tri_status tri_ctl_feed_outcome(tri_ctl *ctl, tri_event_kind kind,
@@ -325,7 +339,6 @@ tri_status tri_ctl_fail_run(tri_ctl *ctl, tri_live *live, tri_reason reason,
                             int release);
 /* The trial is tried no more. */
 tri_status tri_ctl_give_up(tri_ctl *ctl, int64_t trial, tri_reason reason);
-tri_status tri_ctl_drop_checkpoint(tri_ctl *ctl, int64_t trial);
 /* The run ended without blame; its trial waits again. */
 tri_status tri_ctl_interrupt_run(tri_ctl *ctl, tri_live *live,
                                  tri_run_status status, tri_reason reason);

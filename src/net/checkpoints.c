@@ -121,15 +121,31 @@ tri_status tri_driver_claim_checkpoints(tri_driver *d)
     return TRI_OK;
 }
 
+static int is_first_of_host(const tri_driver *d, int rank)
+{
+    for (int i = 1; i < rank; i++) {
+        if (strcmp(d->peers[i].host, d->peers[rank].host) == 0) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
 tri_status tri_driver_judge_checkpoints(const tri_driver *d)
 {
     char hosts[200] = "";
     size_t at = 0;
 
+    if (!d->remover) {
+        return TRI_OK;
+    }
     for (int i = 1; i < d->world->size; i++) {
         const tri_peer *p = &d->peers[i];
+        int apart = !d->study->checkpoints.shared &&
+                    strcmp(p->host, d->world->seats[0].host) != 0;
 
-        if (p->said_hello && !p->gone && p->blind && at < sizeof hosts) {
+        if (p->said_hello && !p->gone && (p->blind || apart) &&
+            is_first_of_host(d, i) && at < sizeof hosts) {
             at += (size_t)snprintf(hosts + at, sizeof hosts - at, "%s%s",
                                    at ? ", " : "", p->host);
         }

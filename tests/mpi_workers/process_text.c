@@ -49,7 +49,10 @@ static const tri_facts facts = {.rank = 1,
                                 .device_variable = "CUDA_VISIBLE_DEVICES",
                                 .device = "2,0",
                                 .master_port = 23456,
-                                .study_dir = "/home/me/studies"};
+                                .study_dir = "/home/me/studies",
+                                .checkpoint_dir = "/kept/p.r17.a1.e3.ckpt",
+                                .resume_dir = "/kept/p.r9.a0.e2.ckpt",
+                                .resume_step = 13};
 
 static int setup(void **state)
 {
@@ -91,6 +94,8 @@ static void templates(void **state)
     check("{run}.{trial}.{rank}/{world_size}", "17.5.1/4");
     check("{resource} {rung} {attempt} {epoch} {seed}", "19 2 1 3 42");
     check("{master_addr}:{master_port}", "node7:23456");
+    check("{checkpoint_dir} {resume_dir} {resume_step}",
+          "/kept/p.r17.a1.e3.ckpt /kept/p.r9.a0.e2.ckpt 13");
     check("{study_dir}/x.py", "/home/me/studies/x.py");
     check("{schedule}", "two words; $(rm x)"); /* one argument, unquoted */
     check("{{\"a\": {n}}}", "{\"a\": 4}");
@@ -371,6 +376,9 @@ static void environment(void **state)
             {"TRIREME_RUNG", "2"},
             {"TRIREME_ATTEMPT", "1"},
             {"TRIREME_SEED", "42"},
+            {"TRIREME_CHECKPOINT_DIR", "/kept/p.r17.a1.e3.ckpt"},
+            {"TRIREME_RESUME_DIR", "/kept/p.r9.a0.e2.ckpt"},
+            {"TRIREME_RESUME_STEP", "13"},
             {"TRIREME_HOSTS", "node7,node8"},
             {"TRIREME_HOST_SLOTS", "node7:2,node8:2"},
             {"TRIREME_SCRATCH", "/scratch/17"},
