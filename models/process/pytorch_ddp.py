@@ -6,11 +6,15 @@ a checkpoint goes; without trireme it runs as ever:
 
     torchrun --nproc-per-node 2 pytorch_ddp.py --micro-batch 8
 
-What it learns: text of a random source in which each letter depends on the two
-before it.  Source, first weights and batches follow from --seed, and a batch
-does not depend on how many ranks share it, so the loss of a step is that of one
-process but for rounding.  Nothing can do better than the source's entropy,
-which `--floor` prints (about 1.2).
+Under trireme it ends after TRIREME_RESOURCE steps, leaves its last state in
+TRIREME_CHECKPOINT_DIR, also when it is asked to end early (SIGTERM), and goes
+on from TRIREME_RESUME_DIR.
+
+What it learns: text of a random source in which each letter depends on the one
+before it and on whether the one before that is odd.  Source, first weights and
+batches follow from --seed, and a batch does not depend on how many ranks share
+it, so the loss of a step is that of one process but for rounding.  Nothing can
+do better than the source's entropy, which `--floor` prints (about 1.2).
 """
 
 import argparse
@@ -26,11 +30,11 @@ from torch import nn
 from torch.nn import functional as F
 from torch.nn.parallel import DistributedDataParallel
 
-try:  # beside this file; any other way to print such lines does as well
+try:  # beside this file; a line that is printed does as well
     from trireme_report import report
 except ImportError:
-    def report(**fields):
-        print(json.dumps(fields), flush=True)
+    def report(**_):
+        return False
 
 VOCAB, SEQUENCE = 16, 64
 LIKELY = torch.tensor([0.5, 0.25, 0.15, 0.1])  # of four successors
@@ -79,12 +83,12 @@ class Transformer(nn.Module):
 def write_text(seed, chains=1024, length=256):
     """Text of the source with that seed, a row a chain."""
     g = torch.Generator().manual_seed(seed)
-    successors = torch.rand(VOCAB, VOCAB, VOCAB, generator=g).argsort(-1)
+    successors = torch.rand(2, VOCAB, VOCAB, generator=g).argsort(-1)
     choices = torch.multinomial(LIKELY, chains * length, replacement=True,
                                 generator=g).view(length, chains)
     text = torch.randint(VOCAB, (length, chains), generator=g)
     for t in range(2, length):
-        text[t] = successors[text[t - 2], text[t - 1], choices[t]]
+        text[t] = successors[text[t - 2] % 2, text[t - 1], choices[t]]
     return text.t().contiguous()
 
 
@@ -135,10 +139,12 @@ def train_step(model, optimizer, x, y, micro_batch, sums):
 
 
 def tell(step, samples, loss):
-    """A line of a step, of all ranks."""
+    """A line of a step, of all ranks: to trireme, if that is there."""
     usage = resource.getrusage(resource.RUSAGE_SELF)
-    report(step=step, samples=samples, tokens=samples * SEQUENCE, loss=loss,
-           bytes=usage.ru_maxrss * 1024)
+    line = {"step": step, "samples": samples, "tokens": samples * SEQUENCE,
+            "loss": loss, "bytes": usage.ru_maxrss * 1024}
+    if not report(**line):
+        print(json.dumps(line), flush=True)
 
 
 def read_options():
