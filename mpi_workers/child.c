@@ -21,6 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -236,23 +237,51 @@ static int spawn(const char *path, char *const *argv, char *const *env,
     return rc;
 }
 
+/* `env` and `mark`, which says what descriptor TRI_CHILD_FD is: launchers close
+ * what they do not know, and the number is then anybody's.  Owned; its texts
+ * are not. */
+static char **marked_env(char *const *env, const pairs *p, char *mark,
+                         size_t bytes)
+{
+    struct stat pipe_of_it;
+    char **marked;
+    size_t n = 0;
+
+    while (env[n]) {
+        n++;
+    }
+    marked = calloc(n + 2, sizeof *marked);
+    if (marked) {
+        memcpy(marked, env, n * sizeof *marked);
+        if (fstat(p->of[TRI_STREAM_FD][1], &pipe_of_it) == 0) {
+            snprintf(mark, bytes, "TRIREME_FD_INODE=%llu",
+                     (unsigned long long)pipe_of_it.st_ino);
+            marked[n] = mark;
+        }
+    }
+    return marked;
+}
+
 static tri_status spawn_guard(const tri_child_spec *spec, const pairs *p,
                               pid_t *pid)
 {
     char path[PATH_MAX];
+    char mark[64];
     char **argv;
-    int rc;
+    char **env;
+    int rc = ENOMEM;
 
     TRI_TRY(tri_guard_find(path, sizeof path));
     argv = guard_argv(spec);
-    if (!argv) {
-        return TRI_FAIL(TRI_ENOMEM, "no memory for a process");
-    }
+    env = marked_env(spec->env, p, mark, sizeof mark);
     if (!is_any()) {
         tri_orphans_adopt();
     }
-    rc = spawn(path, argv, spec->env, p, pid);
+    if (argv && env) {
+        rc = spawn(path, argv, env, p, pid);
+    }
     free(argv);
+    free(env);
     if (rc != 0) {
         return TRI_FAIL(TRI_EIO, "%s cannot be run: %s", path, strerror(rc));
     }
@@ -400,11 +429,13 @@ static size_t drain(tri_child *c, tri_stream stream, tri_output_fn each,
     return total;
 }
 
+/* The descriptor first, since what is on it makes standard output of no
+ * account; a progress bar on standard error before what belongs to it. */
 static size_t drain_all(tri_child *c, tri_output_fn each, void *ctx)
 {
     size_t n = 0;
 
-    for (int i = 0; i < N_STREAMS; i++) {
+    for (int i = N_STREAMS - 1; i >= 0; i--) {
         n += drain(c, (tri_stream)i, each, ctx);
     }
     return n;

@@ -17,7 +17,8 @@
 #include <sys/types.h>
 
 #define TRI_STDERR_BYTES 8192
-/* The descriptor that TRIREME_FD names. */
+/* The descriptor that TRIREME_FD names.  The inode of its pipe is added to the
+ * environment, as TRIREME_FD_INODE. */
 #define TRI_CHILD_FD 3
 
 typedef struct tri_child tri_child;
