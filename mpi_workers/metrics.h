@@ -51,7 +51,7 @@ void tri_metrics_destroy(tri_metrics *m);
 /* Calls `each` for every complete line that says something: one where at least
  * one known key holds a number, a step was saved, or a failure is said.  One
  * whose step cannot be is none. */
-void tri_metrics_hear(tri_metrics *m, tri_stream stream, const char *bytes,
+void tri_metrics_hear(tri_metrics *m, tri_stream which, const char *bytes,
                       size_t n, tri_metric_fn each, void *ctx);
 /* The streams have ended: the last lines may have no end. */
 void tri_metrics_end(tri_metrics *m, tri_metric_fn each, void *ctx);

@@ -95,7 +95,8 @@ static tri_status read_env(tri_reader *r, const tri_yaml *m,
     for (e = keep && keep->kind == TRI_YAML_LIST ? keep->first : keep; e;
          e = keep->kind == TRI_YAML_LIST ? e->next : NULL) {
         end = e->text + name_length(e->text);
-        if (e->text[0] == '\0' || strcmp(*end == '*' ? end + 1 : end, "")) {
+        end += *end == '*';
+        if (e->text[0] == '\0' || *end != '\0') {
             return tri_reader_wrong(e, "model.keep_env",
                                     "a name of a variable, or the beginning "
                                     "of names and a * (SLURM_STEP*)");
