@@ -24,6 +24,11 @@ tri_status tri_ctl_create(tri_ctl **out)
     return TRI_OK;
 }
 
+void tri_ctl_omit_texts(tri_ctl *ctl)
+{
+    ctl->no_texts = 1;
+}
+
 static void free_lists(tri_ctl *ctl)
 {
     free(ctl->trials);

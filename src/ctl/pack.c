@@ -190,6 +190,8 @@ int tri_pack_take(tri_pack *p, int n, int *out)
         take_of(p, h, room, out + have);
         have += room;
     }
-    qsort(out, (size_t)n, sizeof *out, ascending);
+    if (n > 1) {
+        qsort(out, (size_t)n, sizeof *out, ascending);
+    }
     return 1;
 }

@@ -182,7 +182,9 @@ int tri_ctl_take_ranks(tri_ctl *ctl, int n, int32_t *out)
     for (int i = 0; i < n; i++) {
         out[i] = ctl->ranks[ctl->slot_rank[ctl->slots[i]]].rank;
     }
-    qsort(out, (size_t)n, sizeof *out, ascending);
+    if (n > 1) {
+        qsort(out, (size_t)n, sizeof *out, ascending);
+    }
     ctl->n_busy += n;
     return 1;
 }

@@ -42,7 +42,7 @@ static tri_status assign(tri_ctl *ctl, int64_t run)
 {
     const tri_run_view *v = &ctl->runs[run].v;
     const tri_trial_row *t = &ctl->trials[v->trial];
-    const char *text = config_text(ctl, t->config);
+    const char *text = ctl->no_texts ? "" : config_text(ctl, t->config);
     tri_command c = {
             .kind = TRI_CMD_ASSIGN,
             .u.assign = {.run = run,

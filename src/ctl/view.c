@@ -92,6 +92,11 @@ void tri_ctl_trial(const tri_ctl *ctl, int64_t trial, tri_trial_view *out)
                             .config = t->config};
 }
 
+const tri_config *tri_ctl_config(const tri_ctl *ctl, int64_t trial)
+{
+    return ctl->trials[trial].config;
+}
+
 void tri_ctl_run(const tri_ctl *ctl, int64_t run, tri_run_view *out)
 {
     *out = ctl->runs[run].v;

@@ -8,7 +8,6 @@
 
 #include <assert.h>
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 /* A leader that hears no verdict releases its ranks after this. */
@@ -67,17 +66,41 @@ static void measure(const tri_study *study, double value, tri_ev_outcome *o)
     o->step_s = m.step_s;
 }
 
-static void note_checkpoint(const tri_slot *s, double cost_s, char *name,
-                            size_t bytes, tri_ev_outcome *o)
+/* The digits of x >= 0 to `at`; returns where they end. */
+static char *put_number(char *at, int64_t x)
 {
-    if (s->save) {
-        snprintf(name, bytes, "t%lld.r%lld", (long long)s->trial,
-                 (long long)s->reached);
-        o->checkpoint = name;
-        o->checkpoint_step = s->reached;
-        o->checkpoint_s = cost_s;
-        o->checkpoint_bytes = 0;
+    char digits[20];
+    int n = 0;
+
+    do {
+        digits[n++] = (char)('0' + x % 10);
+        x /= 10;
+    } while (x > 0);
+    while (n > 0) {
+        *at++ = digits[--n];
     }
+    return at;
+}
+
+/* `name` has room for t, r and two numbers. */
+static void note_checkpoint(const tri_slot *s, double cost_s, char *name,
+                            tri_ev_outcome *o)
+{
+    char *at = name;
+
+    if (!s->save) {
+        return;
+    }
+    *at++ = 't';
+    at = put_number(at, s->trial);
+    *at++ = '.';
+    *at++ = 'r';
+    at = put_number(at, s->reached);
+    *at = '\0';
+    o->checkpoint = name;
+    o->checkpoint_step = s->reached;
+    o->checkpoint_s = cost_s;
+    o->checkpoint_bytes = 0;
 }
 
 /* ---- time ------------------------------------------------------------ */
@@ -88,7 +111,7 @@ static tri_status happen(tri_cluster *m, double time_s, tri_happening kind,
     tri_heap_entry e = {.time_s = time_s,
                         .later = kind == TRI_HAPPENS_END ||
                                  kind == TRI_HAPPENS_LOSS,
-                        .kind = kind,
+                        .kind = (int16_t)kind,
                         .slot = slot,
                         .stamp = m->slots.list[slot].stamp};
 
@@ -282,7 +305,7 @@ tri_status tri_cluster_lose(tri_cluster *m, int slot, tri_reason reason)
         e.u.outcome.reason = TRI_REASON_DRAINED;
         s->save = 1;
         s->reached = e.u.outcome.steps_done = reached(m, s);
-        note_checkpoint(s, 0, name, sizeof name, &e.u.outcome);
+        note_checkpoint(s, 0, name, &e.u.outcome);
     } else if (reason == TRI_REASON_RANK_LOST &&
                m->set->dropped == TRI_DROPPED_LOST) {
         e.kind = TRI_EV_FAILED;
@@ -300,7 +323,7 @@ static tri_status pause(tri_cluster *m, int slot)
 
     e.u.outcome = blank_outcome(s);
     e.u.outcome.steps_done = s->reached;
-    note_checkpoint(s, m->set->checkpoint_s, name, sizeof name, &e.u.outcome);
+    note_checkpoint(s, m->set->checkpoint_s, name, &e.u.outcome);
     leave(m, slot);
     return tri_cluster_feed(m, &e);
 }
@@ -314,7 +337,7 @@ static tri_status interrupt(tri_cluster *m, int slot)
     e.u.outcome = blank_outcome(s);
     e.u.outcome.reason = TRI_REASON_DRAINED;
     e.u.outcome.steps_done = s->reached;
-    note_checkpoint(s, m->set->checkpoint_s, name, sizeof name, &e.u.outcome);
+    note_checkpoint(s, m->set->checkpoint_s, name, &e.u.outcome);
     leave(m, slot);
     return tri_cluster_feed(m, &e);
 }
@@ -361,7 +384,7 @@ static tri_status assign(tri_cluster *m, const tri_cmd_assign *c)
     s->from = c->checkpoint[0] != '\0' ? c->checkpoint_step : 0;
     s->to = c->resource;
     s->save = c->save;
-    TRI_TRY(tri_space_parse(m->study->space, c->config, s->config));
+    s->config = tri_ctl_config(m->ctl, c->trial);
     m->score.busy += s->n_ranks;
     return happen(m, m->now_s + m->set->start_s + 2 * m->set->latency_s,
                   TRI_HAPPENS_FORMED, slot);

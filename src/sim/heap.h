@@ -12,11 +12,11 @@
 
 typedef struct tri_heap_entry {
     double time_s;
-    int later;      /* 0: an answer, before all else of its time */
     uint64_t order; /* of entry; filled by tri_heap_push */
-    int kind;
     int slot;
     uint32_t stamp; /* of the slot: entries of an earlier use are stale */
+    int16_t kind;
+    int16_t later; /* 0: an answer, before all else of its time */
 } tri_heap_entry;
 
 typedef struct tri_heap {

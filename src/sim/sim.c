@@ -255,11 +255,14 @@ tri_status tri_sim_run(const tri_study *study, const tri_curve *source,
 
     TRI_TRY(check_settings(settings));
     tri_heap_init(&m.heap);
-    tri_slots_init(&m.slots, tri_space_n_params(study->space));
+    tri_slots_init(&m.slots);
     tri_score_init(&m.score, study->objective.maximize,
                    tri_curve_optimum(source));
     TRI_TRY_GOTO(st, tri_cluster_draw_paces(&m), fini);
     TRI_TRY_GOTO(st, tri_ctl_create(&m.ctl), fini);
+    if (settings->each == NULL) { /* nobody sees the commands */
+        tri_ctl_omit_texts(m.ctl);
+    }
     TRI_TRY_GOTO(st, run(&m), destroy);
     tri_score_take(&m.score, out);
     if (ctl != NULL) {

@@ -7,21 +7,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-void tri_slots_init(tri_slots *s, int n_params)
+void tri_slots_init(tri_slots *s)
 {
     memset(s, 0, sizeof *s);
-    s->n_params = (size_t)n_params;
 }
 
 void tri_slots_fini(tri_slots *s)
 {
-    for (int i = 0; i < s->n; i++) {
-        free(s->list[i].config);
-    }
     free(s->list);
     free(s->free);
     free(s->of_run);
-    tri_slots_init(s, (int)s->n_params);
+    tri_slots_init(s);
 }
 
 static tri_status grow(tri_slots *s)
@@ -46,16 +42,10 @@ static tri_status grow(tri_slots *s)
 /* One more slot, free. */
 static tri_status add(tri_slots *s)
 {
-    tri_slot slot = {0};
-
     if (s->n == s->capacity) {
         TRI_TRY(grow(s));
     }
-    slot.config = calloc(s->n_params + 1, sizeof *slot.config);
-    if (slot.config == NULL) {
-        return TRI_FAIL(TRI_ENOMEM, "no memory for a configuration");
-    }
-    s->list[s->n] = slot;
+    s->list[s->n] = (tri_slot){0};
     s->free[s->n_free++] = s->n++;
     return TRI_OK;
 }

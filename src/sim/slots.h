@@ -27,13 +27,12 @@ typedef struct tri_slot {
     int64_t from, to;     /* resource: at the start, to reach */
     int64_t reached;      /* when it stopped */
     double start_s, lasts_s;
-    int save;            /* write a checkpoint when released or stopped */
-    tri_config *config;  /* owned, n_params values */
-    tri_curve_point end; /* what it will measure */
+    int save;                 /* write a checkpoint when released or stopped */
+    const tri_config *config; /* the controller's */
+    tri_curve_point end;      /* what it will measure */
 } tri_slot;
 
 typedef struct tri_slots {
-    size_t n_params;
     tri_slot *list;
     int n, capacity;
     int *free; /* numbers of free slots; n_free of them */
@@ -42,7 +41,7 @@ typedef struct tri_slots {
     int64_t n_runs;
 } tri_slots;
 
-void tri_slots_init(tri_slots *s, int n_params);
+void tri_slots_init(tri_slots *s);
 void tri_slots_fini(tri_slots *s);
 /* A slot for `run`, all else of it unset.  TRI_ENOMEM.  [out] its number. */
 tri_status tri_slots_take(tri_slots *s, int64_t run, int *out);

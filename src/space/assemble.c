@@ -36,6 +36,7 @@ static tri_status alloc_arrays(tri_space *s, const tri_space_builder *b)
     size_t n = b->n_params + b->n_constants + 1;
 
     s->params = tri_pile_alloc(&s->pile, n * sizeof *s->params);
+    s->name_hashes = tri_pile_alloc(&s->pile, n * sizeof *s->name_hashes);
     s->n_values = tri_pile_alloc(&s->pile, n * sizeof *s->n_values);
     s->vars = tri_pile_alloc(&s->pile, n * sizeof *s->vars);
     s->fixed = tri_pile_alloc(&s->pile, n * sizeof *s->fixed);
@@ -47,9 +48,9 @@ static tri_status alloc_arrays(tri_space *s, const tri_space_builder *b)
     s->rules = tri_pile_alloc(&s->pile, (b->n_rules + 1) * sizeof *s->rules);
     s->features =
             tri_pile_alloc(&s->pile, (b->n_features + 1) * sizeof *s->features);
-    return s->params && s->n_values && s->vars && s->fixed && s->whens &&
-                           s->when_lines && s->when_order && s->comp_of &&
-                           s->comps && s->rules && s->features
+    return s->params && s->name_hashes && s->n_values && s->vars && s->fixed &&
+                           s->whens && s->when_lines && s->when_order &&
+                           s->comp_of && s->comps && s->rules && s->features
                    ? TRI_OK
                    : no_memory();
 }
@@ -64,6 +65,7 @@ static void declare_params(tri_space *s, const tri_space_builder *b)
         tri_var var = {b->params[i].param.name, types_of(d),
                        b->params[i].when != NULL, NULL};
         s->params[i] = b->params[i].param;
+        s->name_hashes[i] = tri_space_hash_name(s->params[i].name);
         s->n_values[i] = tri_domain_count(d);
         s->vars[i] = var;
         s->fixed[i].type = TRI_VALUE_ERROR;

@@ -43,10 +43,14 @@ typedef struct tri_component {
     tri_dd dd;
 } tri_component;
 
+/* What a parameter's name adds to the identity of a configuration. */
+uint64_t tri_space_hash_name(const char *name);
+
 struct tri_space {
     tri_pile pile;
     int n_params, n_vars; /* variables: parameters, then constants */
     tri_param *params;
+    uint64_t *name_hashes; /* by parameter */
     int64_t *n_values; /* by parameter; -1: float */
     tri_var *vars;
     tri_value *fixed; /* by variable; of those that can vary: an error */

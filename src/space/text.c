@@ -24,13 +24,17 @@ int tri_space_equal(const tri_space *s, const tri_config *a,
     return 1;
 }
 
-/* An integer's hash is that of the equal real, as the two are equal values. */
-static uint64_t hash_value(const char *name, tri_value v)
+uint64_t tri_space_hash_name(const char *name)
 {
     char text[400];
-    size_t n = (size_t)snprintf(text, sizeof text, "%.300s=", name);
-    uint64_t h = tri_rng_hash(text, n);
+    int n = snprintf(text, sizeof text, "%.300s=", name);
 
+    return tri_rng_hash(text, (size_t)n);
+}
+
+/* An integer's hash is that of the equal real, as the two are equal values. */
+static uint64_t hash_value(uint64_t h, tri_value v)
+{
     if (v.type == TRI_WORD) {
         return h ^ tri_rng_hash(v.u.word, strlen(v.u.word)) * 3;
     }
@@ -51,7 +55,7 @@ uint64_t tri_space_hash(const tri_space *s, const tri_config *c)
     /* A sum, so that the order of declaration does not matter. */
     for (i = 0; i < s->n_params; i++) {
         if (c[i].type != TRI_INACTIVE) {
-            uint64_t each = hash_value(s->params[i].name, c[i]);
+            uint64_t each = hash_value(s->name_hashes[i], c[i]);
             h += tri_rng_hash(&each, sizeof each);
         }
     }
