@@ -292,7 +292,7 @@ static tri_status start_again(tri_run *r, const decision *d)
 static tri_status go_on(tri_run *r, const decision *d)
 {
     if (r->ops->restart) {
-        TRI_TRY(tri_run_pass_on(r));
+        TRI_TRY(tri_run_pass_on(r, r->w->study->objective.learned));
     }
     renumber(r, d);
     r->done = r->ended = 0;
@@ -400,7 +400,8 @@ static void tell_failure(tri_run *r, tri_status st)
     char sentence[TRI_ERROR_BYTES];
 
     snprintf(sentence, sizeof sentence, "%s", tri_error_last()->sentence);
-    r->lost_rank = st == TRI_ETIMEOUT ? tri_p2p_silent() : -1;
+    r->lost_rank =
+            st == TRI_ETIMEOUT || st == TRI_EPEER ? tri_p2p_silent() : -1;
     if (r->lost_rank >= 0) { /* the group's trouble, not the trial's */
         tri_run_flush(r);
         tri_run_tell(r, TRI_EV_LOST, TRI_REASON_RANK_LOST, sentence);

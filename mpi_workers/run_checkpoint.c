@@ -130,8 +130,13 @@ tri_status tri_run_save(tri_run *r, int drains)
     return TRI_OK;
 }
 
-tri_status tri_run_pass_on(tri_run *r)
+tri_status tri_run_pass_on(tri_run *r, int learned)
 {
+    if (!learned) {
+        tri_run_drop_unsaved(r);
+        tri_run_come_from(r, NULL, 0);
+        return TRI_OK;
+    }
     TRI_TRY(tri_run_save(r, 0));
     if (!r->checkpoint[0]) { /* from where it came from itself */
         tri_run_drop_unsaved(r);

@@ -91,8 +91,9 @@ void tri_run_prepare(tri_run *r, int saves, tri_trial_setup *setup);
  * result.  `drains`: stepping was broken off.  Scope group only. */
 tri_status tri_run_save(tri_run *r, int drains);
 /* Collective: save the run that has ended, so that the next one in place comes
- * from there; rank 0 hears of it. */
-tri_status tri_run_pass_on(tri_run *r);
+ * from there; rank 0 hears of it.  Where it is not `learned`, what is measured,
+ * the next one starts afresh. */
+tri_status tri_run_pass_on(tri_run *r, int learned);
 /* Leader: remove what nobody was told of. */
 void tri_run_drop_unsaved(tri_run *r);
 

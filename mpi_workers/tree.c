@@ -161,7 +161,7 @@ static void *work(void *ctx)
         do {
             st = tri_remove_tree(t->path, SLICE_S);
         } while (st == TRI_ETIMEOUT && !is_hurried(r));
-        if (st != TRI_OK && st != TRI_ETIMEOUT) {
+        if (st != TRI_OK) {
             TRI_LOG(TRI_LOG_WARN, "%s", tri_error_last()->sentence);
         }
         free(t);
@@ -266,7 +266,7 @@ static int join(tri_remover *r, double limit_s)
     pthread_mutex_lock(&r->lock);
     r->hurries = 1;
     pthread_mutex_unlock(&r->lock);
-    end = after(0.5);
+    end = after(limit_s > 0 ? 2 * SLICE_S : 0.02);
     return pthread_timedjoin_np(r->thread, NULL, &end) == 0;
 }
 
@@ -286,6 +286,8 @@ void tri_remover_destroy(tri_remover *r, double limit_s)
     while (r->first) {
         task *t = r->first;
 
+        TRI_LOG(TRI_LOG_WARN, "'%s' is left: there was no time to remove it",
+                t->path);
         r->first = t->next;
         free(t);
     }

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 /* What is left of large ones at the end of an opening is found at the next. */
-#define REMOVE_S 10.0
+#define REMOVE_S 60.0
 
 /* ---- what nobody goes on from -------------------------------------------- */
 
@@ -179,6 +179,15 @@ void tri_driver_close_checkpoints(tri_driver *d, int hurries)
 /* ---- while the study runs --------------------------------------------------
  */
 
+tri_status tri_driver_make_safe(tri_driver *d)
+{
+    if (!d->is_synced) {
+        TRI_TRY(tri_record_sync(d->record, 1));
+        d->is_synced = 1;
+    }
+    return TRI_OK;
+}
+
 /* A paused trial has lost what it would have gone on from. */
 static void say_evicted(tri_driver *d, int64_t trial)
 {
@@ -204,7 +213,7 @@ tri_status tri_driver_drop_checkpoint(tri_driver *d,
         !tri_checkpoint_is_name(d->study, c->checkpoint)) {
         return TRI_OK;
     }
-    TRI_TRY(tri_record_sync(d->record, 1)); /* it is said before it is done */
+    TRI_TRY(tri_driver_make_safe(d)); /* it is said before it is done */
     remove_one(d, c->checkpoint);
     say_evicted(d, c->trial);
     return TRI_OK;

@@ -50,6 +50,7 @@ tri_status tri_driver_feed(tri_driver *d, tri_event *event)
     d->last_s = event->time_s;
     d->changed = d->changed || event->kind == TRI_EV_FINISHED;
     TRI_TRY(tri_record_event(d->record, event, &commands, d->ctl));
+    d->is_synced = 0;
     return tri_driver_carry_out(d, &commands);
 }
 

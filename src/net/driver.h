@@ -57,8 +57,9 @@ typedef struct tri_driver {
     int ended, left;    /* the controller's end came; leave was sent */
     int status, resumable;
     char why[256];
-    int has_lost; /* ranks were lost or struck */
+    int has_lost;         /* ranks were lost or struck */
     tri_remover *remover; /* of checkpoints; NULL where there can be none */
+    int is_synced;        /* the journal, since the last event */
     int has_evicted;      /* some went for want of room: it was said */
     double beat_s, view_s, clock_s, loop_s, gap_s;
     int changed; /* since the view was last shown */
@@ -100,7 +101,10 @@ void tri_driver_leave(tri_driver *d);
 tri_status tri_driver_claim_checkpoints(tri_driver *d);
 /* After the hellos: whether all hosts see the folder.  TRI_EINVAL. */
 tri_status tri_driver_judge_checkpoints(const tri_driver *d);
-/* Remove one, soon.  TRI_EFENCED. */
+/* The journal is safe on disk up to here: asked of it once an event.
+ * TRI_EFENCED, TRI_EJOURNAL. */
+tri_status tri_driver_make_safe(tri_driver *d);
+/* Remove one, soon.  As above. */
 tri_status tri_driver_drop_checkpoint(tri_driver *d,
                                       const tri_cmd_drop_checkpoint *c);
 /* At the end, while the record is open. */

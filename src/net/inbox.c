@@ -178,9 +178,10 @@ static int is_outcome(int kind)
            kind == TRI_EV_INTERRUPTED;
 }
 
-/* A leader names the member that it waited for in vain: it alone is struck.
- * Not so where the run is over or the rank is none of its others. */
-static void strike_silent(tri_driver *d, tri_ev_outcome *o, int from)
+/* A leader names the member that it waited for in vain, or whose process is
+ * damaged, be it itself: it alone is struck.  Not so where the run is over or
+ * the rank is none of its group. */
+static void strike_silent(tri_driver *d, tri_ev_outcome *o)
 {
     tri_run_view v;
     int named = o->lost_rank;
@@ -191,7 +192,7 @@ static void strike_silent(tri_driver *d, tri_ev_outcome *o, int from)
         return;
     }
     for (int i = 0; i < v.n_ranks; i++) {
-        if (v.ranks[i] == named && named != from) {
+        if (v.ranks[i] == named) {
             o->lost_rank = named;
             tri_driver_strike(d, named);
         }
@@ -220,7 +221,7 @@ static tri_status on_run(tri_driver *d, const tri_message *m, int from)
         return TRI_OK;
     }
     if (event.kind == TRI_EV_LOST) {
-        strike_silent(d, &event.u.outcome, from);
+        strike_silent(d, &event.u.outcome);
     }
     if (event.kind == TRI_EV_FAILED || event.kind == TRI_EV_LOST) {
         TRI_LOG(TRI_LOG_DEBUG, "run %lld failed: %s: %s", (long long)run,
@@ -230,7 +231,7 @@ static tri_status on_run(tri_driver *d, const tri_message *m, int from)
     TRI_TRY(tri_driver_feed(d, &event));
     /* what a run will go on from is not to be forgotten */
     return m->kind == TRI_MSG_OUTCOME && event.u.outcome.checkpoint_bytes > 0
-                   ? tri_record_sync(d->record, 1)
+                   ? tri_driver_make_safe(d)
                    : TRI_OK;
 }
 
