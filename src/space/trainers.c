@@ -141,11 +141,12 @@ static const tri_pair deepspeed[] = {
  *  lr: 0.0003 | model_tflops_per_gpu: 1.2 | hardware_tflops_per_gpu: 1.2 |
  *  grad_norm: 0.5 | cuda_memory_allocated: 1.2G |
  *  cuda_max_memory_reserved: 3.4G | ...
- * Numbers have three digits, so the time is left to the clock. */
+ * where later versions say time_per_iteration_ms, and have the global batch in
+ * tokens, not samples, so it is left alone.  Numbers have three digits, so the
+ * time is left to the clock. */
 static const tri_pair nanotron[] = {
         {"step", "\\biteration: *([0-9]+) */ *[0-9]+ *\\|"},
         {"tokens_per_s", "\\btokens_per_sec: *" NUMBER},
-        {"samples", "\\bglobal_batch_size: *" NUMBER},
         {"loss", "\\blm_loss: *" LOSS},
         {"bytes", "\\bcuda_max_memory_reserved: *" NUMBER},
         {"tflops_per_rank", "\\bmodel_tflops_per_gpu: *" NUMBER},
@@ -174,12 +175,14 @@ static const tri_pair torchtitan[] = {
  * standard error, of which the one of training has no text in front:
  *  {'loss': 2.3456, 'grad_norm': 1.2, 'learning_rate': 4.9e-05, 'epoch': 0.02}
  *    1%|1         | 10/1000 [00:05<08:15,  2.00it/s]
- * num_input_tokens_seen is of all processes. */
+ * num_input_tokens_seen is of all processes.  Dictionaries of evaluation and of
+ * the end have eval_loss and train_loss; one behind ">>" is said twice. */
+#define TRAINER "(?<!>> )\\{'loss': *"
 static const tri_pair huggingface[] = {
         {"step", "^ *[0-9]+%\\|[^|]*\\| *([0-9]+)/[0-9]+ \\["},
-        {"loss", "[{ ]'loss': *'?" LOSS},
-        {"consumed_tokens", "[{ ]'num_input_tokens_seen': *'?([0-9]+)"},
-        {"grad_norm", "[{ ]'grad_norm': *'?" NUMBER},
+        {"loss", TRAINER "'?" LOSS},
+        {"consumed_tokens", TRAINER ".*'num_input_tokens_seen': *'?([0-9]+)"},
+        {"grad_norm", TRAINER ".*'grad_norm': *'?" NUMBER},
 };
 
 #define LINES(name, of)                                                        \

@@ -46,6 +46,9 @@ for header in "$prefix"/include/trireme/*.h; do
 done
 echo "headers stand alone"
 
+# What users copy.
+[ -s "$prefix/share/trireme/trireme_report.py" ]
+
 # A plugin needs one header, in C and in C++, and nothing to link; the installed
 # program takes it.
 [ -x "$prefix/bin/trireme" ] && command -v mpicc mpicxx >/dev/null || exit 0

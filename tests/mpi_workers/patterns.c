@@ -266,20 +266,19 @@ static void nanotron(void **state)
              "hardware_tflops_per_gpu: 1.5 | grad_norm: 0.5 | "
              "cuda_memory_allocated: 1.2G | cuda_max_memory_reserved: 3.4G | "
              "hd_total_memory_tb: 1.2T",
-             .step = 10, .tokens_per_s = 66600, .samples = 16, .loss = 10.4,
-             .bytes = 3.4e9},
+             .step = 10, .tokens_per_s = 66600, .loss = 10.4, .bytes = 3.4e9},
             {"nanotron", ERR,
              "12/01/2024 10:11:12 [INFO|DP=0|PP=0|TP=0]: iteration: 2 / 15000 "
              "| time_per_iteration_ms: 1.23K | tokens_per_sec: 1.66M | "
-             "tokens_per_sec_per_gpu: 52K | global_batch_size: 1.02K | "
+             "tokens_per_sec_per_gpu: 52K | global_batch_size: 1.05M | "
              "lm_loss: 11 | lr: 3e-05",
-             .step = 2, .tokens_per_s = 1.66e6, .samples = 1020, .loss = 11},
+             .step = 2, .tokens_per_s = 1.66e6, .loss = 11},
             {"nanotron", OUT,
              "iteration: 3 / 9 | consumed_samples:      24 | "
              "elapsed_time_per_iteration_ms: 123.4 | tokens_per_sec: "
              "1.330000E+05 | tokens_per_sec_per_gpu: 6.65E+04 | "
              "global_batch_size:     8 | lm_loss: 1.0E+01",
-             .step = 3, .tokens_per_s = 133000, .samples = 8, .loss = 10},
+             .step = 3, .tokens_per_s = 133000, .loss = 10},
             {"nanotron", OUT, "[INFO]: Start training datasets: iteration 1",
              .step = 0},
     };
@@ -346,7 +345,17 @@ static void huggingface(void **state)
              "{'loss': '2.5', 'grad_norm': '1.25', 'epoch': '0.02'}",
              .loss = 2.5},
             {"huggingface", OUT,
-             "{'learning_rate': 4.9e-05, 'loss': 2, 'epoch': 0.02}", .loss = 2},
+             "[default0]:{'loss': 2, 'learning_rate': 4.9e-05, 'epoch': 0.02, "
+             "'num_input_tokens_seen': 19660800, 'train_runtime': 252.007}",
+             .loss = 2, .consumed_tokens = 19660800},
+            {"huggingface", OUT,
+             "[INFO|2025-10-17 11:15:23] train.callbacks:143 >> {'loss': "
+             "3.2374, 'epoch': 0.37, 'throughput': 82.25}",
+             .step = 0},
+            {"huggingface", OUT,
+             "{'eval_loss': 0.25, 'eval_runtime': 155.4, 'epoch': 0.1, "
+             "'num_input_tokens_seen': 62432}",
+             .step = 0},
             {"huggingface", ERR,
              "  1%|\xe2\x96\x88         | 10/1000 [00:05<08:15,  2.00it/s]",
              .step = 10},
