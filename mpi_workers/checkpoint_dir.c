@@ -74,10 +74,17 @@ void tri_checkpoint_path(const tri_study *study, const char *name, char *path,
                          size_t bytes)
 {
     char within[PATH_MAX];
+    char found[PATH_MAX];
+    char here[PATH_MAX];
 
     snprintf(within, sizeof within, "%s%s%s", study->checkpoints.dir,
              name[0] ? "/" : "", name);
-    tri_study_resolve(study, within, path, bytes);
+    tri_study_resolve(study, within, found, sizeof found);
+    if (found[0] == '/' || !getcwd(here, sizeof here)) {
+        snprintf(path, bytes, "%s", found);
+    } else {
+        snprintf(path, bytes, "%s/%s", here, found);
+    }
 }
 
 /* ---- the claim ----------------------------------------------------------- */

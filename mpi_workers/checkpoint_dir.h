@@ -16,7 +16,7 @@ void tri_checkpoint_name(const tri_study *study, int64_t run, int attempt,
 /* Whether `name` is one that a study of this name gives, or one that is being
  * removed; only then may it be. */
 int tri_checkpoint_is_name(const tri_study *study, const char *name);
-/* The path of `name`; "": of the folder. */
+/* The absolute path of `name`; "": of the folder. */
 void tri_checkpoint_path(const tri_study *study, const char *name, char *path,
                          size_t bytes);
 

@@ -96,7 +96,7 @@ void tri_run_prepare(tri_run *r, int saves, tri_trial_setup *setup)
 /* A trainer that never saves is warned of once a rank. */
 static void say_unsaved(const tri_run *r)
 {
-    TRI_LOG(r->w->said_unsaved ? TRI_LOG_INFO : TRI_LOG_WARN,
+    TRI_LOG(r->w->said_unsaved ? TRI_LOG_DEBUG : TRI_LOG_WARN,
             "run %lld goes without a checkpoint: %s", (long long)r->save_number,
             tri_error_last()->sentence);
     r->w->said_unsaved = 1;

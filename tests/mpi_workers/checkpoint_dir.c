@@ -102,6 +102,9 @@ static void names(void **state)
             "s.r1.r-2.a0.e1.ckpt",
             "s.r1.r2.a0.e1.ckpt.gone.gone",
     };
+    static const char bare[] = "study: s\nmodel: {kind: synthetic}\n"
+                               "space: {x: {int: [0, 3]}}\n"
+                               "objective: {minimize: loss}\n";
     tri_study *s = usual();
     char name[256];
     char path[512];
@@ -116,6 +119,14 @@ static void names(void **state)
     }
     tri_checkpoint_path(s, name, path, sizeof path);
     assert_string_equal(path, at("a/b/s.r1.r17.a2.e3.ckpt"));
+    tri_study_destroy(s);
+    assert_int_equal(
+            tri_study_parse(bare, strlen(bare), "p.yaml", NULL, NULL, &s),
+            TRI_OK);
+    assert_int_equal(chdir(folder), 0);
+    tri_checkpoint_path(s, "x", path, sizeof path); /* whatever the cwd */
+    assert_int_equal(path[0], '/');
+    assert_non_null(strstr(path, folder));
     tri_study_destroy(s);
 }
 
