@@ -1,10 +1,12 @@
-"""PyTorch as it is used: the trainer of models/process learns the same on any
-number of ranks and from a checkpoint, and its study is tuned end to end.
+"""The PyTorch trainer of models/process learns the same on any number of ranks
+and from a checkpoint, and a trial that is promoted goes on from one.
 
     pytorch.py TRIREME MPIEXEC MODELS_PROCESS
 """
 import json
 import os
+import re
+import shutil
 import subprocess
 import sys
 
@@ -51,21 +53,35 @@ def check_trainer():
         assert abs(loss - alone[step]) < 1e-3, (alone, shared, rest)
 
 
-def check_study():
-    print(tuned.tune(os.path.join(FOLDER, "pytorch_ddp.yaml"), "ddp.h5", 4,
-                     "--max-time", "40 s", PATH=PATH))
+def check_promotion():
+    """A promoted trial does the steps that its checkpoint does not have."""
+    for name in "pytorch_ddp.py", "trireme_report.py":
+        shutil.copy(os.path.join(FOLDER, name), ".")
+    with open(os.path.join(FOLDER, "pytorch_loss.yaml"),
+              encoding="utf-8") as f:
+        text = f.read()
+    for key, value in (("resource", "{unit: steps, min: 4, max: 12, eta: 3}"),
+                       ("budget", "{trials: 4}"), ("finals", "none")):
+        text, n = re.subn(rf"(?m)^{key}: .*$", f"{key}: {value}", text)
+        assert n == 1, key
+    with open("loss.yaml", "w", encoding="utf-8") as f:
+        f.write(text)
+    print(tuned.tune("loss.yaml", "loss.h5", 4, PATH=PATH))
     tuned.check_no_survivors()
-    runs = tuned.table("ddp.h5", "runs")
-    assert all(r["status"] in ("finished", "stopped") for r in runs), runs
-    for r in (r for r in runs if r["status"] == "finished"):
-        assert r["samples_per_s"] > 0 and r["peak_bytes"] > 50 << 20, r
-        assert abs(r["tokens_per_s"] / r["samples_per_s"] - 64) < 0.1, r
-    answer = tuned.best("ddp.h5")
-    assert answer["speedup"]["value"] > 0, answer
-    assert answer["baseline"]["configuration"]["micro_batch"] == 2, answer
+    runs = tuned.table("loss.h5", "runs")
+    reports = tuned.table("loss.h5", "reports")
+    assert all(r["status"] == "finished" for r in runs), runs
+    assert all(r["checkpoint_bytes"] > 1000 for r in runs if not r["rung"])
+    promoted = [r for r in runs if r["rung"] == 1]
+    assert promoted, runs
+    for run in promoted:
+        steps = [r["step"] for r in reports if r["run"] == run["run"]]
+        assert steps[0] > 7 and steps[-1] == 15, (run, steps)
+    left = [f for f in os.listdir(".") if ".ckpt" in f]
+    assert not left, left
 
 
 if __name__ == "__main__":
     tuned.workplace()
     check_trainer()
-    check_study()
+    check_promotion()
