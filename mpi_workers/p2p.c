@@ -33,7 +33,7 @@ int tri_p2p_silent(void)
     return silent;
 }
 
-static void note_silent(MPI_Comm comm, int rank)
+void tri_p2p_blame(MPI_Comm comm, int rank)
 {
     MPI_Group members;
     MPI_Group all;
@@ -99,7 +99,7 @@ tri_status tri_p2p_send(MPI_Comm comm, int to, int tag, const void *data,
     }
     if (!wait_for(&request, MPI_STATUS_IGNORE, limit_s)) {
         /* the copy is left to MPI; NOLINTNEXTLINE(clang-analyzer-unix.*) */
-        note_silent(comm, to);
+        tri_p2p_blame(comm, to);
         return TRI_FAIL(TRI_ETIMEOUT,
                         "rank %d of the group took nothing for %.0f s", to,
                         tri_now() - start);
@@ -153,7 +153,7 @@ tri_status tri_p2p_receive(MPI_Comm comm, int from, int tag, void *data,
                         from);
     }
     if (!wait_for(&request, &status, limit_s)) {
-        note_silent(comm, from);
+        tri_p2p_blame(comm, from);
         st = TRI_FAIL(TRI_ETIMEOUT,
                       "rank %d of the group said nothing for %.0f s", from,
                       tri_now() - start);

@@ -28,6 +28,9 @@ void tri_p2p_attend(int (*attend)(void *ctx), void *ctx);
 /* The rank in MPI_COMM_WORLD whose silence was the first that a wait gave up
  * on since tri_p2p_attend; -1: none. */
 int tri_p2p_silent(void);
+/* Rank `rank` of `comm` is as good as silent: it is that one, unless another
+ * was before it. */
+void tri_p2p_blame(MPI_Comm comm, int rank);
 
 /* Send `bytes` bytes.  TRI_ETIMEOUT after `limit_s` or where the attendant
  * gives up, TRI_ECOMM, TRI_ENOMEM. */

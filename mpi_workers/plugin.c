@@ -5,21 +5,25 @@
  * plugin does.
  */
 #include "mpi_workers/group.h"
+#include "mpi_workers/p2p.h"
 #include "mpi_workers/pause.h"
 #include "mpi_workers/plugin_call.h"
 #include "mpi_workers/plugin_comm.h"
+#include "mpi_workers/plugin_crash.h"
 #include "mpi_workers/plugin_load.h"
 #include "mpi_workers/plugin_report.h"
 #include "mpi_workers/plugin_values.h"
+#include "mpi_workers/tree.h"
 #include "mpi_workers/trial_kind.h"
 #include "trireme/log.h"
 
-#include <ftw.h>
+#include <errno.h>
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* No limit of its own: a member may be in a long step.  Rank 0 limits those
  * (timeouts.progress), and calls the run off. */
@@ -34,16 +38,14 @@
 
 struct tri_trial {
     const tri_study *study;
-    tri_plugin plugin;
+    tri_plugin_caller caller;
     trireme_trial_setup given;
     tri_plugin_values *values;
     char study_dir[PATH_MAX];
-    trireme_trial *theirs; /* after a success of its open */
-    int opened, all_opened;
-    int lost; /* a member is: nothing is done together any more */
+    int opened, all_opened; /* the plugin's trial; here, everywhere */
+    int lost;               /* a member is: nothing is done together any more */
     MPI_Comm group, comm;
     int rank;
-    tri_plugin_words words;
     tri_plugin_heard heard;
     int64_t at, since; /* steps done: in all, since this rank opened it */
     double step_s;     /* of the last call, by the slowest rank */
@@ -126,7 +128,7 @@ static void fill_setup(tri_trial *t, const tri_trial_setup *s)
                                      .first_step = s->first_step,
                                      .memory_bytes = s->quota_bytes,
                                      .say = tri_plugin_say,
-                                     .say_ctx = &t->words};
+                                     .say_ctx = &t->caller.words};
     tri_plugin_values_give(t->values, &t->given);
 }
 
@@ -137,11 +139,18 @@ static tri_status prepare(tri_trial *t, const tri_trial_setup *setup)
     t->group = setup->comm;
     t->at = setup->first_step;
     MPI_Comm_rank(t->group, &t->rank);
+    t->caller.rank = t->rank;
+    if (tri_plugin_has_crashed()) { /* in a close */
+        return TRI_FAIL(TRI_EPEER,
+                        "rank %d of the group is damaged: a plugin "
+                        "has crashed in it",
+                        t->rank);
+    }
     tri_plugin_heard_init(&t->heard, t->study, t->at);
     find_study_dir(t);
     TRI_TRY(tri_plugin_values_create(t->study, setup->config, &t->values));
     t->reason = TRI_REASON_IMPORT_ERROR;
-    TRI_TRY(tri_plugin_of(t->study, &t->plugin));
+    TRI_TRY(tri_plugin_of(t->study, &t->caller.plugin));
     t->reason = TRI_REASON_NONE;
     return TRI_OK;
 }
@@ -154,6 +163,18 @@ static void put_failure(tri_status st, tri_reason reason, tri_vote *vote)
         memccpy(vote->sentence, tri_error_last()->sentence, 0,
                 sizeof vote->sentence - 1);
     }
+}
+
+/* What the group's vote says that failed. */
+static tri_status pass_failure(tri_trial *t, const tri_vote *vote)
+{
+    tri_status st = (tri_status)vote->status;
+
+    t->reason = (tri_reason)vote->reason;
+    if (st == TRI_EPEER) {
+        tri_p2p_blame(t->group, vote->rank);
+    }
+    return TRI_FAIL(st, "%s", vote->sentence);
 }
 
 /* Agree on how opening went so far.  A failure of the plugin's is kept for the
@@ -169,24 +190,21 @@ static tri_status agree(tri_trial *t, tri_status st, tri_reason reason)
     t->pending = (tri_status)vote.status;
     t->reason = (tri_reason)vote.reason;
     memcpy(t->sentence, vote.sentence, sizeof t->sentence);
-    if (tri_status_scope(t->pending) == TRI_SCOPE_GROUP) {
-        return TRI_FAIL(t->pending, "%s", t->sentence);
-    }
-    return TRI_OK;
+    return tri_status_scope(t->pending) == TRI_SCOPE_GROUP
+                   ? pass_failure(t, &vote)
+                   : TRI_OK;
 }
 
 static tri_status open_theirs(tri_trial *t, const tri_trial_setup *setup)
 {
     tri_status st;
     tri_reason reason;
-    int code;
 
     TRI_TRY(tri_plugin_comm_open(t->group, &t->comm));
     fill_setup(t, setup);
     forget_rss();
-    code = t->plugin.open(&t->given, &t->theirs);
-    t->opened = code == TRIREME_TRIAL_OK;
-    st = tri_plugin_outcome(code, "open", t->rank, &t->words, &reason);
+    st = tri_plugin_call_open(&t->caller, &t->given, &reason);
+    t->opened = st == TRI_OK;
     return agree(t, st, reason);
 }
 
@@ -199,8 +217,10 @@ static void plugin_close(tri_trial *t)
         return;
     }
     together = t->all_opened && !t->lost;
-    if (t->opened) {
-        t->plugin.close(t->theirs, together);
+    if (t->opened && !tri_plugin_has_crashed() &&
+        tri_plugin_call_close(&t->caller, together) != TRI_OK) {
+        TRI_LOG(TRI_LOG_ERROR, "%s", tri_error_last()->sentence);
+        t->lost = 1;
     }
     if (t->comm != MPI_COMM_NULL) {
         left = tri_plugin_comm_close(t->comm, !t->lost);
@@ -291,15 +311,14 @@ static tri_status call(tri_trial *t, double *seconds, int *ended,
 {
     int64_t asked = t->at + steps_to_ask(t);
     double start;
-    int code;
+    tri_status st;
 
     tri_plugin_heard_begin(&t->heard, asked);
     start = tri_now();
-    code = t->plugin.run_until(t->theirs, asked, on_report, &t->heard);
+    st = tri_plugin_call_run_until(&t->caller, asked, on_report, &t->heard,
+                                   ended, reason);
     *seconds = tri_now() - start;
-    *ended = code == TRIREME_TRIAL_ENDED;
-    return tri_plugin_outcome(*ended ? TRIREME_TRIAL_OK : code, "run_until",
-                              t->rank, &t->words, reason);
+    return st;
 }
 
 static void put_heard(const tri_trial *t, tri_vote *vote)
@@ -366,8 +385,7 @@ static tri_status heed(tri_trial *t, const tri_vote *vote)
     double n = vote->x[1];
 
     if (vote->status != TRI_OK) {
-        t->reason = (tri_reason)vote->reason;
-        return TRI_FAIL((tri_status)vote->status, "%s", vote->sentence);
+        return pass_failure(t, vote);
     }
     if (vote->any && !vote->all) {
         t->reason = TRI_REASON_BAD_EXIT;
@@ -413,28 +431,24 @@ static int plugin_saves(const tri_study *study)
     return tri_plugin_of(study, &plugin) == TRI_OK && plugin.checkpoint;
 }
 
-static uint64_t tree_bytes;
-
-static int count_file(const char *path, const struct stat *is, int type,
-                      struct FTW *at)
-{
-    (void)path;
-    (void)at;
-    tree_bytes += type == FTW_F ? (uint64_t)is->st_size : 0;
-    return 0;
-}
-
-/* The size of a file or of all files of a folder. */
+/* A file's size, or that of all files of a directory. */
 static tri_status size_of(const char *path, uint64_t *bytes)
 {
-    tree_bytes = 0;
-    if (nftw(path, count_file, 8, FTW_PHYS) != 0) {
+    struct stat is;
+    int64_t files;
+    int rc = stat(path, &is);
+
+    if (rc == 0 && S_ISDIR(is.st_mode)) {
+        rc = tri_tree_weigh(path, bytes, &files);
+    } else if (rc == 0) {
+        *bytes = (uint64_t)is.st_size;
+    }
+    if (rc != 0) {
         return TRI_FAIL(TRI_ETRIAL,
                         "the plugin said that its checkpoint is written, but "
-                        "there is no %s",
-                        path);
+                        "%s cannot be read: %s",
+                        path, strerror(errno));
     }
-    *bytes = tree_bytes;
     return TRI_OK;
 }
 
@@ -442,16 +456,20 @@ static tri_status plugin_save(tri_trial *t, const char *path, int drains,
                               tri_saved *out)
 {
     uint64_t bytes = 0;
-    tri_reason reason;
     tri_status st;
 
     (void)drains; /* it is between two calls here, and can go on */
-    if (!t->plugin.checkpoint) {
+    if (!t->caller.plugin.checkpoint) {
         return TRI_FAIL(TRI_EUNBUILT, "the plugin has no checkpoints");
     }
-    st = tri_plugin_outcome(t->plugin.checkpoint(t->theirs, path), "checkpoint",
-                            t->rank, &t->words, &reason);
-    TRI_TRY(tri_group_agree(t->group, st, LONGEST_S));
+    st = agree(t, tri_plugin_call_checkpoint(&t->caller, path),
+               TRI_REASON_NONE);
+    if (st == TRI_OK && t->pending != TRI_OK) {
+        st = TRI_FAIL(t->pending, "%s", t->sentence);
+    }
+    t->pending = TRI_OK;
+    t->lost = tri_status_scope(st) == TRI_SCOPE_GROUP;
+    TRI_TRY(st);
     if (t->rank == 0) {
         TRI_TRY(size_of(path, &bytes));
     }

@@ -3,10 +3,11 @@
  */
 #include "mpi_workers/plugin_call.h"
 
+#include "mpi_workers/plugin_crash.h"
 #include "trireme/log.h"
-#include "trireme/trial.h"
 
 #include <stdio.h>
+#include <string.h>
 
 static const struct {
     int code;
@@ -81,4 +82,103 @@ tri_status tri_plugin_outcome(int code, const char *name, int rank,
                     "the plugin's %s returned %d on rank %d, which is not "
                     "expected from it (see trireme/trial.h)%s%s",
                     name, code, rank, said[0] ? ": " : "", said);
+}
+
+/* ---- calls ------------------------------------------------------------- */
+
+typedef struct call {
+    tri_plugin_caller *c;
+    const trireme_trial_setup *setup;
+    int64_t step;
+    trireme_trial_report_fn report;
+    void *ctx;
+    const char *path;
+    int32_t together;
+} call;
+
+static int call_open(void *arg)
+{
+    const call *a = arg;
+
+    return a->c->plugin.open(a->setup, &a->c->theirs);
+}
+
+static int call_run_until(void *arg)
+{
+    const call *a = arg;
+
+    return a->c->plugin.run_until(a->c->theirs, a->step, a->report, a->ctx);
+}
+
+static int call_checkpoint(void *arg)
+{
+    const call *a = arg;
+
+    return a->c->plugin.checkpoint(a->c->theirs, a->path);
+}
+
+static int call_close(void *arg)
+{
+    const call *a = arg;
+
+    a->c->plugin.close(a->c->theirs, a->together);
+    return TRIREME_TRIAL_OK;
+}
+
+static tri_status guard(int (*function)(void *arg), const char *name, call *arg,
+                        int *code)
+{
+    int signo = tri_plugin_guarded(function, arg, code);
+
+    if (signo != 0) {
+        return TRI_FAIL(TRI_EPEER,
+                        "the plugin crashed in %s on rank %d: signal %d (%s)",
+                        name, arg->c->rank, signo, strsignal(signo));
+    }
+    return TRI_OK;
+}
+
+tri_status tri_plugin_call_open(tri_plugin_caller *c,
+                                const trireme_trial_setup *setup,
+                                tri_reason *reason)
+{
+    call arg = {.c = c, .setup = setup};
+    int code = 0;
+
+    *reason = TRI_REASON_NONE;
+    TRI_TRY(guard(call_open, "open", &arg, &code));
+    return tri_plugin_outcome(code, "open", c->rank, &c->words, reason);
+}
+
+tri_status tri_plugin_call_run_until(tri_plugin_caller *c, int64_t step,
+                                     trireme_trial_report_fn report, void *ctx,
+                                     int *ended, tri_reason *reason)
+{
+    call arg = {.c = c, .step = step, .report = report, .ctx = ctx};
+    int code = 0;
+
+    *ended = 0;
+    *reason = TRI_REASON_NONE;
+    TRI_TRY(guard(call_run_until, "run_until", &arg, &code));
+    *ended = code == TRIREME_TRIAL_ENDED;
+    return tri_plugin_outcome(*ended ? TRIREME_TRIAL_OK : code, "run_until",
+                              c->rank, &c->words, reason);
+}
+
+tri_status tri_plugin_call_checkpoint(tri_plugin_caller *c, const char *path)
+{
+    call arg = {.c = c, .path = path};
+    tri_reason reason;
+    int code = 0;
+
+    TRI_TRY(guard(call_checkpoint, "checkpoint", &arg, &code));
+    return tri_plugin_outcome(code, "checkpoint", c->rank, &c->words, &reason);
+}
+
+tri_status tri_plugin_call_close(tri_plugin_caller *c, int together)
+{
+    call arg = {.c = c, .together = together};
+    int code = 0;
+
+    return guard(call_close, "close", &arg, &code);
 }

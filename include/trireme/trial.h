@@ -51,10 +51,15 @@
  * after `timeouts.progress` and does without those ranks from then on, since
  * code inside a process cannot be ended alone.  At survival level heartbeat
  * they are ended; at level resume they stay where they are until the job ends.
- * A plugin must not call exit, abort, MPI_Abort or MPI_Finalize, let a C++
- * exception out, or crash: that ends the rank, and at level resume the job,
- * which `--resume` goes on with.  Neither does it write to standard output,
- * which is trireme's.
+ *
+ * A crash (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT) within one of the calls is
+ * caught, with a backtrace on standard error: the rank, whose process may be
+ * damaged, is struck and does nothing more; the trial is tried once more, by
+ * other ranks.  One in a thread of the plugin's own ends the process.
+ *
+ * A plugin must not call exit, MPI_Abort or MPI_Finalize: that ends the rank,
+ * and at level resume the job, which `--resume` goes on with.  A C++ exception
+ * that gets out is a crash.  Standard output is trireme's.
  *
  * VERSIONS.  TRIREME_TRIAL_VERSION changes only where a plugin built earlier
  * would be wrong; trireme says so at `check`.  Else structs grow at their ends:

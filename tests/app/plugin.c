@@ -120,6 +120,31 @@ static void one_that_hangs(void **state)
     json_decref(o);
 }
 
+/* So does the rank of one that crashes, twice; then that is final. */
+static void one_that_crashes(void **state)
+{
+    const cli_ran *ran;
+    const char *struck;
+
+    (void)state;
+    write_study(TRI_PLUGINS "/ways.so",
+                "space: {x: {int: [0, 9]}, way: {choice: [good, crashes]}}\n"
+                "constraints: [\"(x == 0) == (way == 'crashes')\"]\n"
+                "objective: {minimize: loss}\n"
+                "resource: {unit: steps, min: 2, max: 2}\n"
+                "budget: {trials: 10}\nfinals: none\nsearch: random\n");
+    ran = cli_mpirun(4, "tune plugin.yaml -o crashes.h5");
+    assert_non_null(strstr(ran->out, "done: 10 trials"));
+    assert_non_null(strstr(ran->out, "crashed in run_until on rank 0"));
+    assert_true(cli_says("crashes.h5.exit", "\"status\": 0"));
+    struck = strstr(ran->err, "is struck from the pool");
+    assert_non_null(struck);
+    struck = strstr(struck + 1, "is struck from the pool");
+    assert_non_null(struck);
+    assert_null(strstr(struck + 1, "is struck from the pool"));
+    assert_null(strstr(ran->out, "is damaged"));
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -127,6 +152,7 @@ int main(int argc, char **argv)
             cmocka_unit_test(what_tune_says),
             cmocka_unit_test(a_kernel_is_tuned),
             cmocka_unit_test(one_that_hangs),
+            cmocka_unit_test(one_that_crashes),
     };
     int failed;
 

@@ -3,6 +3,7 @@
  * ranks with the same status, and a group that is usable at once.
  */
 #include "mpi_workers/group.h"
+#include "mpi_workers/p2p.h"
 #include "mpi_workers/trial_kind.h"
 
 #include "tests/tri_cmocka.h"
@@ -41,7 +42,8 @@ static void read_study(const char *library, const char *objective)
              "  x: {int: [0, 9]}\n"
              "  way: {choice: [good, echo, open-fails, open-one, dups, talks,"
              " nan, bare, sizeless, backwards, one, code, diverges, comm, ends,"
-             " ends-one, ends-late, strays, far, mute, saves-not]}\n"
+             " ends-one, ends-late, crashes, open-aborts, strays, far, mute, "
+             "saves-not]}\n"
              "objective: {%s}\n"
              "resource: {unit: steps, min: 4}\n",
              library, objective);
@@ -314,7 +316,7 @@ static void a_checkpoint_that_is_none(void **state)
     st = ops->save(t, "/tmp/trireme-plugin-nothing", 0, &saved);
     assert_int_equal(st, rank == 0 ? TRI_ETRIAL : TRI_OK);
     if (rank == 0) {
-        assert_non_null(strstr(tri_error_last()->sentence, "there is no"));
+        assert_non_null(strstr(tri_error_last()->sentence, "cannot be read"));
     }
     ops->close(t);
     t = open_way("good", NULL, 0);
@@ -334,6 +336,30 @@ static void a_library_that_cannot_be_loaded(void **state)
                    "has no function trireme_trial_close");
 }
 
+/* The last one: the process of the last rank is damaged from then on. */
+static void a_crash_is_told(void **state)
+{
+    tri_trial *t;
+    tri_step s;
+    tri_trial_setup setup = {.study = study, .comm = group};
+
+    (void)state;
+    read_study(TRI_PLUGINS "/ways.so", "minimize: loss");
+    tri_p2p_attend(NULL, NULL);
+    t = open_way("crashes", NULL, 0);
+    assert_int_equal(go(t, &s), TRI_EPEER);
+    assert_non_null(strstr(tri_error_last()->sentence,
+                           "crashed in run_until on rank 2: signal 11"));
+    assert_int_equal(tri_p2p_silent(), size - 1);
+    ops->close(t); /* waits for nobody */
+    tri_p2p_attend(NULL, NULL);
+    setup.study = study;
+    assert_int_equal(ops->open(&setup, &t), TRI_EPEER);
+    assert_non_null(strstr(tri_error_last()->sentence, "is damaged"));
+    assert_int_equal(tri_p2p_silent(), size - 1);
+    expect_same(TRI_EPEER);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -347,6 +373,7 @@ int main(int argc, char **argv)
             cmocka_unit_test(a_checkpoint_is_gone_on_from),
             cmocka_unit_test(a_checkpoint_that_is_none),
             cmocka_unit_test(a_library_that_cannot_be_loaded),
+            cmocka_unit_test(a_crash_is_told),
     };
     int provided;
     int failed;

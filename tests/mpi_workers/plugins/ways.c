@@ -6,6 +6,7 @@
  */
 #include <trireme/trial.h>
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -103,6 +104,9 @@ static int begin(trireme_trial *t)
     if (is_odd_one(t, "open-one")) {
         return TRIREME_TRIAL_DEVICE_MEMORY;
     }
+    if (is_odd_one(t, "open-aborts")) {
+        abort();
+    }
     if (is(t, "dups")) {
         MPI_Comm_dup(t->setup->comm, &forgotten);
         MPI_Comm_dup(t->setup->comm, &forgotten);
@@ -176,6 +180,9 @@ static int trouble(trireme_trial *t)
 
     if (is_odd_one(t, "one") && t->done == 1) {
         return say(t->setup, TRIREME_TRIAL_FAILED, "trouble\nahead");
+    }
+    if (is_odd_one(t, "crashes") && t->done == 1) {
+        raise(SIGSEGV);
     }
     if (is(t, "code") && t->done == 1) {
         return 77;
