@@ -97,23 +97,29 @@ static void claim_path(const tri_study *study, char *path, size_t bytes)
     tri_checkpoint_path(study, name, path, bytes);
 }
 
+/* A line without its end; 0 where there is none. */
+static int read_line(FILE *f, char *buf, int bytes)
+{
+    if (!fgets(buf, bytes, f)) {
+        return 0;
+    }
+    buf[strcspn(buf, "\n")] = 0;
+    return 1;
+}
+
 /* What a claim says; 0 where there is none. */
-static int read_claim(const char *path, char *record, size_t bytes,
-                      double *opened_s)
+static int read_claim(const char *path, char record[PATH_MAX], double *opened_s)
 {
     FILE *f = fopen(path, "re");
     char line[PATH_MAX];
-    int whole = 0;
+    int whole;
 
     if (!f) {
         return 0;
     }
-    if (fgets(line, sizeof line, f) && fgets(line, sizeof line, f)) {
-        line[strcspn(line, "\n")] = 0;
-        snprintf(record, bytes, "%s", line);
-        whole = fgets(line, sizeof line, f) != NULL &&
-                sscanf(line, "%lf", opened_s) == 1;
-    }
+    whole = read_line(f, line, sizeof line) && read_line(f, record, PATH_MAX) &&
+            read_line(f, line, sizeof line) &&
+            sscanf(line, "%lf", opened_s) == 1;
     fclose(f);
     return whole;
 }
@@ -155,8 +161,8 @@ tri_status tri_checkpoint_claim(const tri_study *study, const char *record,
         return TRI_FAIL(TRI_EINVAL, "checkpoints.dir: '%s' cannot be made: %s",
                         study->checkpoints.dir, strerror(errno));
     }
-    if (read_claim(path, other, sizeof other, &when) &&
-        strcmp(other, record) != 0 && exists(other)) {
+    if (read_claim(path, other, &when) && strcmp(other, record) != 0 &&
+        exists(other)) {
         return TRI_FAIL(TRI_EINVAL,
                         "checkpoints.dir: the checkpoints of '%s' in '%s' are "
                         "those of %s; give this study another name or another "
@@ -176,8 +182,8 @@ int tri_checkpoint_sees(const tri_study *study, double opened_s, double limit_s)
     claim_path(study, path, sizeof path);
     for (;;) {
         /* as it was printed */
-        if (read_claim(path, record, sizeof record, &when) &&
-            when > opened_s - 1e-5 && when < opened_s + 1e-5) {
+        if (read_claim(path, record, &when) && when > opened_s - 1e-5 &&
+            when < opened_s + 1e-5) {
             return 1;
         }
         if (tri_now() >= end) {

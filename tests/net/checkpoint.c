@@ -177,7 +177,7 @@ static void check_steps_once(const tri_ctl *ctl)
 {
     for (int64_t i = 0; i < tri_ctl_n_trials(ctl); i++) {
         tri_trial_view t;
-        start list[8];
+        start list[8] = {0};
         int n_steps;
 
         tri_ctl_trial(ctl, i, &t);
@@ -220,7 +220,7 @@ static void lines_say_what_is_saved(void)
                        "resource: {unit: steps, min: 20, max: 40, eta: 2}\n"
                        "budget: {trials: 2}\nfinals: none\n",
                        0, NULL, NULL);
-    start list[8];
+    start list[8] = {0};
     int n_steps;
     int64_t best = highest_rung(t.ctl, 1);
 
@@ -241,7 +241,7 @@ static void a_counted_resource_goes_on(void)
                        "resource: {unit: samples, min: 100, max: 200, eta: 2}\n"
                        "budget: {trials: 2}\nfinals: none\n",
                        0, NULL, NULL);
-    start list[8];
+    start list[8] = {0};
     int n_steps;
     int64_t best = highest_rung(t.ctl, 1);
     tri_run_view r;
@@ -265,7 +265,7 @@ static void steps_again_are_passed_over(void)
                        "resource: {unit: steps, min: 20, max: 40, eta: 2}\n"
                        "budget: {trials: 2}\nfinals: none\n",
                        0, NULL, NULL);
-    start list[8];
+    start list[8] = {0};
     int n_steps;
     int64_t best = highest_rung(t.ctl, 1);
 
@@ -286,7 +286,7 @@ static void afresh(const char *head)
 
     assert_int_equal(t.st, TRI_OK);
     for (int64_t i = 0; i < tri_ctl_n_trials(t.ctl); i++) {
-        start list[8];
+        start list[8] = {0};
         int n_steps;
         int n = starts_of(i, list, 8, &n_steps);
 
@@ -313,7 +313,7 @@ static void throughput_starts_afresh(void)
 {
     char text[6000];
     tri_tuned t;
-    start list[8];
+    start list[8] = {0};
     int n_steps;
 
     snprintf(text, sizeof text,
@@ -379,7 +379,7 @@ static void a_drained_run_goes_on(void)
     trigger at = {0};
     tri_tuned t = tune(one_rung, 0, drain_in_the_middle, &at);
     tri_run_view r;
-    start list[8];
+    start list[8] = {0};
     int n_steps;
 
     assert_int_equal(t.st, TRI_OK);
@@ -410,6 +410,33 @@ static void a_drained_run_goes_on(void)
     tri_tuned_fini(&t);
 }
 
+/* Killed while it saved itself: that is no checkpoint, and is removed. */
+static void a_half_written_one_is_not_used(void)
+{
+    static const char half[] =
+            "study: halved\nseed: 5\n"
+            "space: {x: {int: [1, 8]}, how: half, nap: 3}\n"
+            "resource: {unit: steps, min: 40, max: 40, eta: 2}\n"
+            "budget: {trials: 1}\nfinals: none\n";
+    trigger at = {0};
+    tri_tuned t = tune(half, 0, drain_in_the_middle, &at);
+    tri_run_view r;
+    start list[8] = {0};
+    int n_steps;
+
+    assert_int_equal(t.end.status, 3);
+    tri_ctl_run(t.ctl, 0, &r);
+    assert_int_equal(r.status, TRI_RUN_INTERRUPTED);
+    assert_string_equal(r.outcome.checkpoint, "");
+    assert_int_equal(n_kept(""), 2);
+    tri_tuned_fini(&t);
+    t = tune(half, 1, NULL, NULL);
+    assert_int_equal(t.end.status, 0);
+    assert_int_equal(starts_of(0, list, 8, &n_steps), 2);
+    assert_int_equal(list[1].step, 0);
+    tri_tuned_fini(&t);
+}
+
 /* Somebody made room: the run starts afresh, and the log says so. */
 static void a_checkpoint_that_is_gone(void)
 {
@@ -417,7 +444,7 @@ static void a_checkpoint_that_is_gone(void)
     tri_tuned t = tune(one_rung, 0, drain_in_the_middle, &at);
     char command[600];
     tri_run_view r;
-    start list[8];
+    start list[8] = {0};
     int n_steps;
 
     assert_int_equal(t.end.status, 3);
@@ -499,6 +526,8 @@ int main(int argc, char **argv)
             {"without_a_checkpoint", 1, without_a_checkpoint},
             {"throughput_starts_afresh", 1, throughput_starts_afresh},
             {"a_drained_run_goes_on", 2, a_drained_run_goes_on},
+            {"a_half_written_one_is_not_used", 2,
+             a_half_written_one_is_not_used},
             {"a_checkpoint_that_is_gone", 2, a_checkpoint_that_is_gone},
             {"a_folder_that_others_do_not_see", 1,
              a_folder_that_others_do_not_see},
@@ -516,5 +545,5 @@ int main(int argc, char **argv)
         return 1;
     }
     signal(SIGUSR1, on_signal);
-    return tri_cases_run(argc, argv, cases, 10);
+    return tri_cases_run(argc, argv, cases, 11);
 }
