@@ -33,7 +33,7 @@ static int find_existing(char *path)
 {
     int whole = 1;
 
-    while (access(path, F_OK) != 0 && errno == ENOENT) {
+    while (access(path, F_OK) != 0 && (errno == ENOENT || errno == ENOTDIR)) {
         char *slash = strrchr(path, '/');
 
         whole = 0;

@@ -11,6 +11,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static char buf[512];
 
@@ -337,6 +338,46 @@ static void live_line_of_the_end(void **state)
     assert_non_null(strstr(buf, "30.0 s left"));
 }
 
+static void folders_of_checkpoints(void **state)
+{
+    static const struct {
+        const char *more, *said; /* "": nothing */
+    } rows[] = {
+            {"checkpoints: {dir: /dev/shm/none/x}",
+             "'/dev/shm/none/x' is in this host's memory"},
+            {"checkpoints: {dir: /tmp}", "'/tmp' is a temporary folder"},
+            {"checkpoints: {dir: /etc/passwd/x}",
+             "'/etc/passwd/x' cannot be made: a study that runs here ends with "
+             "status 1"},
+            {"checkpoints: {dir: /etc/passwd}", "cannot be written"},
+            {"checkpoints: {dir: /etc/passwd, policy: never}", ""},
+            {"checkpoints: {dir: /etc}", ""}, /* for who may write there */
+            {"checkpoints: {dir: /etc/none/x}", "is not there yet"},
+    };
+    size_t n = sizeof rows / sizeof *rows - (access("/etc", W_OK) ? 2 : 0);
+
+    (void)state;
+    for (size_t i = 0; i < n; i++) {
+        char text[400];
+        tri_study *study;
+
+        snprintf(text, sizeof text,
+                 "study: s\nspace: {x: {int: [0, 3]}}\n"
+                 "model: {kind: process, command: [t], resume: checkpoint}\n"
+                 "objective: {minimize: loss}\n%s\n",
+                 rows[i].more);
+        assert_int_equal(tri_study_parse(text, strlen(text),
+                                         TRI_SOURCE_DIR "/s.yaml", NULL, NULL,
+                                         &study),
+                         TRI_OK);
+        buf[0] = '\0';
+        assert_int_equal(tri_app_checkpoints_note(study, buf, sizeof buf),
+                         rows[i].said[0] != '\0');
+        assert_non_null(strstr(buf, rows[i].said));
+        tri_study_destroy(study);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -352,6 +393,7 @@ int main(void)
             cmocka_unit_test(errors_as_json),
             cmocka_unit_test(live_line),
             cmocka_unit_test(live_line_of_the_end),
+            cmocka_unit_test(folders_of_checkpoints),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
