@@ -2,6 +2,7 @@
  * trireme sim: the search of a study on a virtual cluster, in virtual time.
  */
 #include "src/app/app.h"
+#include "src/app/sim_plan.h"
 
 #include "trireme/sim.h"
 
@@ -17,6 +18,7 @@ typedef struct sim_options {
     uint64_t seed;
     int has_seed;
     const char *curves, *table;
+    int plan;
 } sim_options;
 
 enum {
@@ -29,6 +31,8 @@ enum {
     KEY_NODE_DOWN,
     KEY_LATENCY,
     KEY_START,
+    KEY_COST,
+    KEY_PLAN,
     KEY_SEED,
     KEY_CURVES,
     KEY_TABLE
@@ -50,6 +54,11 @@ static const struct argp_option options[] = {
          "Seconds until it is back; for good without", 0},
         {"latency", KEY_LATENCY, "S", 0, "Seconds that a message takes", 0},
         {"start", KEY_START, "S", 0, "Seconds to form a group", 0},
+        {"cost", KEY_COST, "S", 0,
+         "Seconds that a unit of resource takes, where the study does not say",
+         0},
+        {"plan", KEY_PLAN, NULL, 0,
+         "How many ranks for how long: a table of clusters up to --workers", 0},
         {"seed", KEY_SEED, "N", 0, "Seed of the search and of the cluster", 0},
         {"curves", KEY_CURVES, "FILE", 0,
          "Results recorded in a CSV or a study file (.h5), for any study", 0},
@@ -92,6 +101,8 @@ static error_t parse_cluster(int key, char *arg, struct argp_state *state)
         return tri_app_real("latency", arg, 0, 1e6, &o->set.latency_s);
     case KEY_START:
         return tri_app_real("start", arg, 0, 1e6, &o->set.start_s);
+    case KEY_COST:
+        return tri_app_real("cost", arg, 1e-9, 1e9, &o->set.cost_s);
     default:
         return tri_app_parse_other(key, arg, state);
     }
@@ -104,6 +115,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     switch (key) {
     case KEY_WORKERS:
         return tri_app_int("workers", arg, 1, 1000000, &o->workers);
+    case KEY_PLAN:
+        o->plan = 1;
+        return 0;
     case KEY_SEED:
         o->has_seed = 1;
         return tri_app_u64("seed", arg, &o->seed);
@@ -123,7 +137,8 @@ static const struct argp argp = {
         parse,
         "STUDY.yaml",
         "Run the search of a study on a virtual cluster, in virtual time; for "
-        "models of kind synthetic and table, and for any with --curves.",
+        "models of kind synthetic and table, and for any with --curves or "
+        "--plan.",
         tri_app_common_child,
         NULL,
         NULL};
@@ -276,7 +291,7 @@ static tri_status can_simulate(const sim_options *o, const tri_study *study)
 
     TRI_TRY(tri_app_study_not_empty(study));
     TRI_TRY(tri_app_study_built(study));
-    if (!o->curves && study->model.kind != TRI_MODEL_SYNTHETIC &&
+    if (!o->plan && !o->curves && study->model.kind != TRI_MODEL_SYNTHETIC &&
         study->model.kind != TRI_MODEL_TABLE) {
         st = TRI_FAIL(TRI_EUNBUILT,
                       "a model of kind %s cannot be simulated without "
@@ -286,7 +301,7 @@ static tri_status can_simulate(const sim_options *o, const tri_study *study)
         return st;
     }
     tri_space_rank_range(study->space, &lo, &hi);
-    if (lo > o->workers) {
+    if (!o->plan && lo > o->workers) {
         return TRI_FAIL(TRI_EEMPTY,
                         "the smallest valid configuration needs %d ranks, and "
                         "--workers gives %" PRId64,
@@ -300,7 +315,7 @@ static tri_status prepare(const sim_options *o, tri_study **out)
     tri_study *study = NULL;
     tri_status st;
 
-    if (o->workers == 0) {
+    if (o->workers == 0 && !o->plan) {
         return TRI_FAIL(TRI_EINVAL, "--workers N is missing");
     }
     TRI_TRY(tri_app_study_with(o->common.file, o->table, NULL, &study));
@@ -314,6 +329,35 @@ static tri_status prepare(const sim_options *o, tri_study **out)
     }
     *out = study;
     return TRI_OK;
+}
+
+/* For a plan any curve will do: what counts is how long runs are. */
+static void stand_in(const sim_options *o, tri_study *study)
+{
+    if (o->curves || study->model.kind == TRI_MODEL_SYNTHETIC ||
+        study->model.kind == TRI_MODEL_TABLE) {
+        return;
+    }
+    study->model.kind = TRI_MODEL_SYNTHETIC;
+    study->model.u.synthetic =
+            (tri_synthetic_spec){.curve = "bowl", .cost_s = NAN};
+}
+
+static int plan(const sim_options *o, tri_study *study)
+{
+    tri_sim_settings settings = o->set;
+    tri_curve *source = NULL;
+    tri_status st;
+
+    settings.seed = study->seed;
+    stand_in(o, study);
+    st = open_source(o, study, settings.cost_s, &source);
+    if (st == TRI_OK) {
+        st = tri_app_sim_plan(study, source, &settings, (int)o->workers,
+                              o->common.json);
+    }
+    tri_curve_destroy(source);
+    return st == TRI_OK ? TRI_EXIT_DONE : tri_app_fail();
 }
 
 /* Returns the exit status that the controller gave the study. */
@@ -358,6 +402,10 @@ int tri_app_sim(int argc, char **argv)
     }
     if (prepare(&o, &study) != TRI_OK) {
         return tri_app_fail();
+    }
+    if (o.plan) {
+        status = plan(&o, study);
+        goto destroy_study;
     }
     if (simulate(&o, study, &result, &ctl) != TRI_OK) {
         status = tri_app_fail();

@@ -251,6 +251,8 @@ static tri_status finish_run(tri_cluster *m, int slot)
     s = &m->slots.list[slot];
     e.u.outcome = blank_outcome(s);
     e.u.outcome.steps_done = s->to;
+    /* of memory nothing is known: it was enough */
+    e.u.outcome.peak_bytes = e.u.outcome.rss_bytes = 0;
     measure(m->study, s->end.objective, &e.u.outcome);
     tri_curve_measured(m->study, s->end.objective, &measured);
     TRI_TRY(tri_score_add(

@@ -183,6 +183,8 @@ static void refusals(void **state)
     cli_expect_sentence(cli_run("sim gpt.yaml --workers 2"), 1,
                         "a model of kind gpt cannot be simulated");
     cli_expect_sentence(cli_run("sim none.yaml --workers 2"), 1, "none.yaml");
+    cli_expect_sentence(cli_run("sim bowl.yaml --workers 2 --dropped gone"), 1,
+                        "requeued, resumed or lost, not 'gone'");
     cli_write("wide.yaml", "study: wide\n"
                            "model: {kind: synthetic, fail: 1}\n"
                            "space: {a: {int: [1, 4]}}\n"
@@ -197,6 +199,65 @@ static void refusals(void **state)
                           "not-built", "gpt");
 }
 
+static void every_scheduler(void **state)
+{
+    static const char *const names[] = {"asha",  "asha-stop", "asha-delayed",
+                                        "sha",   "none",      "async-hyperband",
+                                        "pasha", "hyperband"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        char study[512];
+        const cli_ran *ran;
+        json_t *o;
+
+        snprintf(study, sizeof study,
+                 "study: s\nmodel: {kind: synthetic}\n"
+                 "space: {x: {float: [0, 1]}}\nobjective: {minimize: loss}\n"
+                 "resource: {min: 1, max: 9, eta: 3}\nscheduler: %s\n"
+                 "budget: {trials: 27}\nfinals: none\n",
+                 names[i]);
+        cli_write("s.yaml", study);
+        ran = cli_run("sim s.yaml --workers 4 --spread 0.2 --straggle 0.3 "
+                      "--latency 0.01 --start 0.1 --drop 0.01 "
+                      "--dropped resumed --json");
+        assert_int_equal(ran->status, 0);
+        o = cli_json(ran);
+        assert_int_equal(json_integer_value(json_object_get(o, "distinct")),
+                         27);
+        json_decref(o);
+    }
+}
+
+static double number_of(const json_t *rows, size_t row, const char *key)
+{
+    return json_number_value(json_object_get(json_array_get(rows, row), key));
+}
+
+static void plans(void **state)
+{
+    json_t *o, *rows;
+
+    (void)state;
+    cli_write("gpt.yaml", cli_gpt);
+    o = cli_json(cli_run("sim gpt.yaml --plan --workers 8 --cost 2 --json"));
+    rows = json_object_get(o, "plan");
+    assert_int_equal(json_array_size(rows), 4);
+    assert_true(number_of(rows, 0, "ranks") == 1);
+    assert_true(number_of(rows, 3, "ranks") == 8);
+    assert_true(number_of(rows, 3, "configurations") >=
+                number_of(rows, 0, "configurations"));
+    json_decref(o);
+    cli_write("bowl.yaml", cli_synthetic);
+    o = cli_json(cli_run("sim bowl.yaml --plan --json"));
+    rows = json_object_get(o, "plan");
+    assert_int_equal(json_array_size(rows), 6); /* 1 to 32 */
+    assert_true(number_of(rows, 3, "virtual_s") <
+                number_of(rows, 0, "virtual_s"));
+    assert_true(number_of(rows, 3, "busy") <= number_of(rows, 0, "busy"));
+    json_decref(o);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -206,6 +267,8 @@ int main(int argc, char **argv)
             cmocka_unit_test(missing_results),
             cmocka_unit_test(results_are_a_table_s),
             cmocka_unit_test(bad_results),
+            cmocka_unit_test(every_scheduler),
+            cmocka_unit_test(plans),
             cmocka_unit_test(refusals),
     };
     int failed;
