@@ -194,6 +194,22 @@ static void a_killed_guard_leaves_nobody(void **state)
     }
 }
 
+/* Where the worker cannot be the second line, the command still dies with its
+ * guard. */
+static void a_command_dies_with_its_guard(void **state)
+{
+    pid_t worker = fork_worker(trainers[0]);
+    pid_t pids[8];
+
+    (void)state;
+    kill(worker, SIGSTOP);
+    assert_int_equal(tri_orphans_scan(worker, pids, 8), 1);
+    kill(pids[0], SIGKILL);
+    assert_int_equal(tri_survivors_last(mark), 0);
+    kill(worker, SIGKILL);
+    assert_int_equal(waitpid(worker, NULL, 0), worker);
+}
+
 static void a_stopped_guard_ends(void **state)
 {
     tri_child *c = start(trainers[1]);
@@ -380,6 +396,7 @@ int main(void)
             MARKED(a_killed_worker_leaves_nobody),
             MARKED(the_guard_has_another_name),
             MARKED(a_killed_guard_leaves_nobody),
+            MARKED(a_command_dies_with_its_guard),
             MARKED(a_stopped_guard_ends),
             MARKED(ends_are_told_exactly),
             MARKED(what_it_leaves_is_killed),
