@@ -305,10 +305,11 @@ static void bad_starts(void **state)
     cli_write("later.yaml", "study: later\n"
                             "model: {kind: synthetic}\n"
                             "space: {a: {int: [1, 4]}}\n"
-                            "scheduler: hyperband\n"
+                            "scheduler: {kind: hyperband, bracket: 1}\n"
                             "objective: {minimize: loss}\n"
                             "budget: {trials: 2}\n");
-    expect_first_line(cli_mpirun(3, "tune later.yaml"), 1, "not built yet");
+    expect_first_line(cli_mpirun(3, "tune later.yaml"), 1,
+                      "no such key with hyperband");
     cli_write("empty.yaml", "study: empty\n"
                             "model: {kind: synthetic}\n"
                             "space: {a: {int: [1, 4]}}\n"
