@@ -11,7 +11,7 @@ mark=trireme-guard-kill-$$
 folder=$(mktemp -d /tmp/trireme-guard-XXXXXX)
 job=
 cleanup() {
-    [ -z "$job" ] || kill -9 "$job" $(ranks) 2>/dev/null || true
+    [ -z "$job" ] || ranks | xargs -r kill -9 "$job" 2>/dev/null || true
     rm -rf "$folder"
 }
 trap cleanup EXIT
@@ -83,15 +83,15 @@ for victim in worker launcher all; do
         >out 2>&1 &
     job=$!
     await "two trials of $victim" both_train
-    all=$(ranks)
+    mapfile -t all < <(ranks)
     case $victim in
     worker) kill -9 "$(workers | head -n 1)" ;;
     launcher) kill -9 "$job" ;;
-    all) kill -9 "$job" $all ;;
+    all) kill -9 "$job" "${all[@]}" ;;
     esac
     wait "$job" 2>/dev/null || true
     # where mpirun is killed its ranks may outlive it for a while
-    await "the ranks' end after a kill of $victim" none_of $all
+    await "the ranks' end after a kill of $victim" none_of "${all[@]}"
     await "the trials' end after a kill of $victim" nobody
     job=
     echo "kill -9 of $victim: nobody is left"
