@@ -52,6 +52,36 @@ TRI_API tri_status tri_ctl_feed(tri_ctl *ctl, const tri_event *event,
 /* Study time at which a clock event is due; INFINITY if none. */
 TRI_API double tri_ctl_next_deadline(const tri_ctl *ctl);
 
+/* ---- thinking -------------------------------------------------------- */
+
+/*
+ * Where a search is led by a thinker (search: auto and all but random and
+ * quasi) and the `open` event says that one stands ready (may_think), `think`
+ * commands ask for proposals: one at a time, whenever something is known that
+ * the last one did not tell.  The driver takes the snapshot before it feeds
+ * anything else, and feeds the answer as a `proposals` event whenever it is
+ * there; an empty one where there is none.  A new configuration waits for an
+ * answer at most a second and at most a hundredth of the median run, for which
+ * next_deadline stands; all else goes on.
+ *
+ * A snapshot, by value but for the words of configurations, which live as long
+ * as the controller:
+ *   records   one a trial and resource: the mean of what was measured there on
+ *             this class of machines, finals included; and one a trial that
+ *             failed as its configuration will (diverged, nan, oom*,
+ *             infeasible, import-error, and for good bad-exit and hung).  At
+ *             most 20,000: the best quarter, then the latest.
+ *   pending   configurations of trials under way that have no result yet
+ *   tried     hashes of all trials
+ * Configurations that an edit has put outside the space are left out.
+ * [out] owned: tri_snapshot_destroy.  O(trials + runs).  TRI_ENOMEM.
+ */
+struct tri_snapshot;
+TRI_API tri_status tri_ctl_snapshot(const tri_ctl *ctl, int64_t number,
+                                    int wanted, struct tri_snapshot **out);
+/* Rows of earlier studies that the openings brought; returns the number. */
+TRI_API int tri_ctl_warm(const tri_ctl *ctl, const tri_warm_row **out);
+
 /* ---- views ----------------------------------------------------------- */
 
 /* The study in force (after edits); NULL before the first open. */

@@ -43,6 +43,7 @@ static int from_baseline(tri_ctl *ctl)
     }
     copy_point(ctl, ctl->study->baseline);
     ctl->candidate.origin = "baseline";
+    ctl->candidate.is_given = 1;
     return usable(ctl);
 }
 
@@ -54,10 +55,20 @@ static int from_start(tri_ctl *ctl)
         ctl->candidate.origin = "start";
         if (tri_space_valid(ctl->study->space, ctl->candidate.config, NULL) &&
             fits(ctl)) {
+            ctl->candidate.is_given = 1;
             return 1;
         }
     }
     return 0;
+}
+
+/* A share of what a thinker proposes is drawn at random, or comes from earlier
+ * studies. */
+static const char *origin_of(const char *rule)
+{
+    return strcmp(rule, "random") == 0 ? "random"
+           : strcmp(rule, "warm") == 0 ? "warm"
+                                       : "model";
 }
 
 static tri_status from_proposals(tri_ctl *ctl, int *ready)
@@ -75,13 +86,18 @@ static tri_status from_proposals(tri_ctl *ctl, int *ready)
             continue;
         }
         p = tri_keep_bytes(&ctl->keep, sizeof *p);
-        if (!p) {
+        if (!p || !(p->rule = tri_keep_text(&ctl->keep, o->rule))) {
             return TRI_FAIL(TRI_ENOMEM, "no memory for a proposal");
         }
-        *p = (tri_prediction){o->predicted,       o->lo,         o->hi,
-                              o->predicted_bytes, o->p_feasible, o->rule};
+        p->predicted = o->predicted;
+        p->lo = o->lo;
+        p->hi = o->hi;
+        p->bytes = o->predicted_bytes;
+        p->p_feasible = o->p_feasible;
         c->prediction = p;
-        c->origin = "model";
+        c->origin = origin_of(o->rule);
+        c->knows = ctl->thoughts.knows;
+        ctl->thoughts.taken++;
         *ready = 1;
         return TRI_OK;
     }
@@ -124,6 +140,7 @@ static tri_status draw(tri_ctl *ctl, int *ready)
         return TRI_OK;
     }
     ctl->candidate.origin = ctl->proposer->origin;
+    ctl->candidate.knows = ctl->thoughts.news;
     for (int i = 0; i < REDRAWS && (count < 0 || ctl->n_trials < count); i++) {
         TRI_TRY(ctl->proposer->draw(space, ctl->seed, ctl->n_trials, i,
                                     ctl->candidate.config));
@@ -135,13 +152,35 @@ static tri_status draw(tri_ctl *ctl, int *ready)
     return scan(ctl, ready);
 }
 
+/* What a thinker knows of: *ready, or thoughts.waits for it. */
+static tri_status from_thinker(tri_ctl *ctl, int *ready)
+{
+    if (*ready && tri_ctl_is_fresh(ctl, ctl->candidate.knows)) {
+        return TRI_OK;
+    }
+    if (!*ready && tri_ctl_is_fresh(ctl, ctl->thoughts.knows)) {
+        TRI_TRY(from_proposals(ctl, ready));
+    }
+    return *ready && tri_ctl_is_fresh(ctl, ctl->candidate.knows)
+                   ? TRI_OK
+                   : tri_ctl_await(ctl);
+}
+
 tri_status tri_ctl_candidate(tri_ctl *ctl, int *ready)
 {
     tri_candidate *c = &ctl->candidate;
 
+    *ready = 0;
     if (!c->ready) {
         c->prediction = NULL;
+        c->is_given = 0;
         c->ready = from_baseline(ctl) || from_start(ctl);
+    }
+    if (ctl->thoughts.may && !(c->ready && c->is_given)) {
+        TRI_TRY(from_thinker(ctl, &c->ready));
+        if (ctl->thoughts.waits) {
+            return TRI_OK;
+        }
     }
     if (!c->ready) {
         TRI_TRY(from_proposals(ctl, &c->ready));
@@ -158,8 +197,8 @@ static tri_status keep_proposal(tri_ctl *ctl, const tri_proposal *p)
 {
     tri_proposal copy = *p;
 
-    copy.config = tri_keep_text(&ctl->keep, p->config);
-    copy.rule = tri_keep_text(&ctl->keep, p->rule);
+    copy.config = tri_keep_text(&ctl->proposal_texts, p->config);
+    copy.rule = tri_keep_text(&ctl->proposal_texts, p->rule);
     if (!copy.config || !copy.rule) {
         return TRI_FAIL(TRI_ENOMEM, "no memory for a proposal");
     }
@@ -181,6 +220,13 @@ static tri_status keep_proposal(tri_ctl *ctl, const tri_proposal *p)
 /* Newer proposals know more: what is left of older ones is forgotten. */
 tri_status tri_ctl_feed_proposals(tri_ctl *ctl, const tri_ev_proposals *ev)
 {
+    int use;
+
+    tri_ctl_think_answered(ctl, ev->snapshot, &use);
+    if (!use) {
+        return TRI_OK;
+    }
+    tri_keep_reset(&ctl->proposal_texts);
     ctl->n_proposals = ctl->proposal_at = 0;
     for (int i = 0; i < ev->n_list; i++) {
         TRI_TRY(keep_proposal(ctl, &ev->list[i]));

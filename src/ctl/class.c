@@ -53,6 +53,9 @@ static void forget_results(tri_ctl *ctl)
     ctl->n_results = 0;
     ctl->best = -1;
     ctl->n_proposals = ctl->proposal_at = 0;
+    ctl->candidate.ready &= ctl->candidate.is_given;
+    ctl->thoughts.news++;
+    ctl->first_run = ctl->n_runs;
     ctl->head = -1;
     ctl->queue.n = ctl->queue_at = 0;
     ctl->pool_changed = 1; /* what exceeds it is to be parked again */

@@ -18,6 +18,7 @@ tri_status tri_ctl_create(tri_ctl **out)
     ctl->head = -1;
     ctl->best = -1;
     ctl->max_time_s = ctl->deadline_s = NAN;
+    ctl->thoughts.until = NAN;
     ctl->end_why = "";
     ctl->machine_class = ctl->opening_class = "";
     *out = ctl;
@@ -45,6 +46,7 @@ static void free_lists(tri_ctl *ctl)
     free(ctl->by_hash);
     free(ctl->queue.list);
     free(ctl->proposals);
+    free(ctl->warm);
     free(ctl->commands);
     free(ctl->changed_trials.list);
     free(ctl->changed_runs.list);
@@ -63,6 +65,7 @@ void tri_ctl_destroy(tri_ctl *ctl)
     free_lists(ctl);
     tri_keep_fini(&ctl->keep);
     tri_keep_fini(&ctl->scratch);
+    tri_keep_fini(&ctl->proposal_texts);
     tri_sched_destroy(ctl->sched);
     tri_study_destroy(ctl->study);
     for (size_t i = 0; i < ctl->n_old; i++) {

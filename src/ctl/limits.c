@@ -274,6 +274,9 @@ double tri_ctl_next_deadline(const tri_ctl *ctl)
         return t;
     }
     earlier(&t, tri_ctl_drain_start(ctl));
+    if (ctl->thoughts.waits) {
+        earlier(&t, ctl->thoughts.until);
+    }
     if (ctl->phase == TRI_PHASE_SEARCH && !ctl->search_stopped) {
         earlier(&t, tri_ctl_search_end(ctl));
     }

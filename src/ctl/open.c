@@ -124,6 +124,7 @@ static void begin_opening(tri_ctl *ctl, const tri_ev_open *ev)
     ctl->start_at = 0;
     tri_ctl_unshelve_all(ctl);
     tri_ctl_empty_pool(ctl);
+    tri_ctl_think_open(ctl, ev->may_think);
 }
 
 /* What fails here leaves the controller as new. */
@@ -250,6 +251,7 @@ static tri_status open_again(tri_ctl *ctl, const tri_ev_open *ev)
     }
     TRI_TRY(end_all_left_over(ctl, orderly));
     begin_opening(ctl, ev);
+    TRI_TRY(tri_ctl_keep_warm(ctl, ev));
     return tri_ctl_open_class(ctl, ev->machine_class);
 }
 
@@ -264,6 +266,7 @@ tri_status tri_ctl_feed_open(tri_ctl *ctl, const tri_ev_open *ev)
     }
     TRI_TRY(read_study(ctl, ev));
     begin_opening(ctl, ev);
+    TRI_TRY(tri_ctl_keep_warm(ctl, ev));
     return tri_ctl_open_class(ctl, ev->machine_class);
 }
 

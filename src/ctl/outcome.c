@@ -107,6 +107,7 @@ tri_status tri_ctl_give_up(tri_ctl *ctl, int64_t trial, tri_reason reason)
         TRI_TRY(tri_sched_drop(ctl->sched, trial, t->rung));
     }
     t->reason = (uint8_t)reason;
+    ctl->thoughts.news++;
     TRI_TRY(tri_ctl_drop_checkpoint(ctl, trial));
     TRI_TRY(tri_ctl_set_place(ctl, trial, TRI_PLACE_FAILED));
     if (ctl->best == trial) {
@@ -241,6 +242,7 @@ static tri_status record_result(tri_ctl *ctl, const tri_run_row *r,
     t->last_run = r->v.run;
     ctl->n_finished++;
     ctl->n_results++;
+    ctl->thoughts.news++;
     update_best(ctl, r->v.trial);
     if (last) {
         TRI_TRY(tri_ctl_drop_checkpoint(ctl, r->v.trial));

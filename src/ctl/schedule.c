@@ -185,7 +185,9 @@ static tri_status next_job(tri_ctl *ctl, tri_job *job, int *ranks, double *s)
         int ready;
 
         TRI_TRY(tri_ctl_candidate(ctl, &ready));
-        if (!ready) { /* without, sha may go on with what it has */
+        if (ctl->thoughts.waits) {
+            job->kind = TRI_JOB_NONE;
+        } else if (!ready) { /* without, sha may go on with what it has */
             tri_sched_peek(ctl->sched, 0, job);
         }
         *ranks = ctl->candidate.ranks;
@@ -360,7 +362,7 @@ static tri_status backfill(tri_ctl *ctl, double head_start, int *went)
     return hold(ctl, trial) ? TRI_OK : start_waiting(ctl, trial);
 }
 
-static tri_status fill(tri_ctl *ctl)
+static tri_status give_out(tri_ctl *ctl)
 {
     double head_start;
     int went = 1;
@@ -380,6 +382,13 @@ static tri_status fill(tri_ctl *ctl)
         TRI_TRY(backfill(ctl, head_start, &went));
     }
     return TRI_OK;
+}
+
+static tri_status fill(tri_ctl *ctl)
+{
+    tri_ctl_think_begin(ctl);
+    TRI_TRY(give_out(ctl));
+    return tri_ctl_think_end(ctl);
 }
 
 /* ---- going on in place --------------------------------------------------- */
@@ -574,7 +583,7 @@ tri_status tri_ctl_act(tri_ctl *ctl)
     }
     if (ctl->phase == TRI_PHASE_SEARCH) {
         TRI_TRY(fill(ctl));
-        return ctl->n_flying ? TRI_OK : end_search(ctl);
+        return ctl->n_flying || ctl->thoughts.waits ? TRI_OK : end_search(ctl);
     }
     return ctl->n_flying ? TRI_OK : act_finals(ctl);
 }

@@ -101,7 +101,24 @@ typedef struct tri_candidate {
     int ranks;
     const char *origin;
     const tri_prediction *prediction;
+    int is_given;  /* the user's own: baseline or start */
+    int64_t knows; /* news it was drawn with */
 } tri_candidate;
+
+/* The conversation with the thinker. */
+typedef struct tri_thoughts {
+    uint8_t may;      /* the search is led by one, and this opening has it */
+    uint8_t out;      /* a question has no answer yet */
+    uint8_t waits;    /* new configurations wait for it now */
+    int64_t asked;    /* snapshot of the last question, counted from 1 */
+    int64_t answered; /* the one that the proposals are of */
+    int64_t news;     /* so often did what a snapshot tells change */
+    int64_t asked_at; /* news of the last question; -1: not in this opening */
+    int64_t knows;    /* news that the proposals were made with */
+    int64_t needs;    /* news that ends the present wait */
+    double until;     /* when it ends in any case; NaN: nothing waits */
+    int64_t taken;    /* proposals that could be used, of the present ones */
+} tri_thoughts;
 
 typedef struct tri_contender {
     int64_t trial;
@@ -189,6 +206,8 @@ struct tri_ctl {
     double head_since;
     tri_proposal *proposals;
     int n_proposals, proposal_room, proposal_at;
+    tri_keep proposal_texts;
+    tri_thoughts thoughts;
     tri_candidate candidate;
     int start_at;
     uint8_t exhausted;        /* no new configuration fits */
@@ -206,6 +225,9 @@ struct tri_ctl {
     const char *machine_class; /* of the results that count, "": not known */
     const char *opening_class; /* of this opening; the same pointer if equal */
     int64_t n_again;           /* trials that this opening measures again */
+    int64_t first_run;         /* runs before it were of another class */
+    tri_warm_row *warm;        /* rows of earlier studies, of all openings */
+    int n_warm;
     uint64_t checkpoint_bytes;
     tri_running_median unit_s, start_s, run_s;
 
@@ -302,9 +324,27 @@ int tri_ctl_saves(const tri_ctl *ctl, int rung);
 
 /* ---- candidate.c: new configurations --------------------------------- */
 
-/* Have a candidate ready; [out] *ready: 0 if there is none that fits. */
+/* Have a candidate ready; [out] *ready: 0 if there is none that fits, or none
+ * before the thinker has answered: then thoughts.waits is set. */
 tri_status tri_ctl_candidate(tri_ctl *ctl, int *ready);
 tri_status tri_ctl_feed_proposals(tri_ctl *ctl, const tri_ev_proposals *ev);
+
+/* ---- think.c: questions to the thinker ---------------------------------- */
+
+/* An opening begins. */
+void tri_ctl_think_open(tri_ctl *ctl, int may);
+/* Rows of earlier studies that an opening brings. */
+tri_status tri_ctl_keep_warm(tri_ctl *ctl, const tri_ev_open *ev);
+/* Whether what knows so many news is fresh enough for a new trial. */
+int tri_ctl_is_fresh(const tri_ctl *ctl, int64_t knows);
+/* A new configuration is wanted and no proposal is fresh: ask, if that is of
+ * use, and say in thoughts.waits whether to wait for the answer. */
+tri_status tri_ctl_await(tri_ctl *ctl);
+/* Before and after the free ranks are given out. */
+void tri_ctl_think_begin(tri_ctl *ctl);
+tri_status tri_ctl_think_end(tri_ctl *ctl);
+/* An answer came; [out] *use: whether its proposals are to replace ours. */
+void tri_ctl_think_answered(tri_ctl *ctl, int64_t snapshot, int *use);
 
 /* ---- schedule.c: who starts next ------------------------------------- */
 

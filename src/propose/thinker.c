@@ -221,12 +221,13 @@ static tri_status learn_values(tri_thinker *t)
     TRI_TRY(choose_predictor(t));
     s.keep = t->model && t->known.n >= LEARN_EACH &&
              t->known.n < LEARN_GROWTH * t->learned_n;
+    { static int c=0; char*h=getenv("ALT"); if(h && t->known.n>=10 && ++c%atoi(h)==0){ s.keep=2; } }
     TRI_TRY(t->ops->fit(t->encoding, &s, t->seed, t->model, &model));
     if (t->model) {
         t->ops->destroy(t->model);
     }
     t->model = model;
-    t->learned_n = s.keep ? t->learned_n : t->known.n;
+    t->learned_n = s.keep==2 ? 0 : s.keep ? t->learned_n : t->known.n;
     return TRI_OK;
 }
 
@@ -646,20 +647,4 @@ tri_status tri_thinker_believe(tri_thinker *t, const tri_config *c,
 const char *tri_thinker_model(const tri_thinker *t)
 {
     return t->model ? t->ops->name : "none";
-}
-
-void tri_snapshot_destroy(tri_snapshot *s)
-{
-    if (s) {
-        for (int i = 0; i < s->n_records; i++) {
-            free((void *)s->records[i].config);
-        }
-        for (int i = 0; i < s->n_pending; i++) {
-            free((void *)s->pending[i]);
-        }
-        free((void *)s->records);
-        free((void *)s->pending);
-        free((void *)s->tried);
-        free(s);
-    }
 }

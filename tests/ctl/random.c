@@ -1,13 +1,15 @@
 /*
  * Random stories: thousands of studies with losses, failures, hung groups,
  * parked trials, drains and killed jobs at random moments, resumed on other
- * numbers of ranks and on other classes of machines.  The world checks its
+ * numbers of ranks and on other classes of machines, with thinkers that answer
+ * at once, late or never.  The world checks its
  * rules after every event; here: every study ends, and the same events cause
  * the same commands.
  */
 #include "tests/ctl/world.h"
 
 #include "trireme/rng.h"
+#include "trireme/think.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -90,6 +92,7 @@ static const char *const studies[] = {
 typedef struct dice {
     tri_rng rng;
     int trouble; /* per mille of each kind of trouble */
+    int quick;   /* per mille that a question is answered next */
 } dice;
 
 static int chance(dice *d, int per_mille)
@@ -250,6 +253,46 @@ static void disturb(world *w, dice *d)
     }
 }
 
+/* What it is told is in order at any moment. */
+static void check_snapshot(const world *w)
+{
+    tri_snapshot *s;
+
+    assert_int_equal(tri_ctl_snapshot(w->ctl, w->question, w->wanted, &s),
+                     TRI_OK);
+    assert_int_equal(s->n_tried, tri_ctl_n_trials(w->ctl));
+    assert_true(s->resource >= s->base && s->base >= 1);
+    for (int i = 0; i < s->n_records; i++) {
+        const tri_record *r = &s->records[i];
+
+        assert_int_equal(r->failed != 0, isnan(r->objective));
+        assert_in_range(r->trial, 0, s->n_tried - 1);
+        assert_true(r->resource >= s->base && r->ranks >= 1);
+    }
+    assert_true(s->n_pending <= s->n_tried);
+    tri_snapshot_destroy(s);
+}
+
+/* A thinker of some sort: it answers what was asked, or what was asked before,
+ * with anything; most of it can be tried. */
+static void think(world *w, dice *d)
+{
+    tri_proposal list[8];
+    char texts[8][32];
+    int64_t of = chance(d, 900) ? w->question : 1;
+    int n = chance(d, 100) ? 0 : 1 + (int)tri_rng_below(&d->rng, 8);
+    int has_g = tri_space_n_params(tri_ctl_study(w->ctl)->space) > 1;
+
+    check_snapshot(w);
+    for (int i = 0; i < n; i++) {
+        snprintf(texts[i], sizeof texts[i], has_g ? "x=%d g=%d" : "x=%d",
+                 (int)tri_rng_below(&d->rng, 45),
+                 1 << tri_rng_below(&d->rng, 3));
+        list[i] = (tri_proposal){texts[i], 1, 0, 2, NAN, 0.9, "ei"};
+    }
+    world_proposals(w, of, list, n);
+}
+
 static void wait_for_limit(world *w)
 {
     double t = tri_ctl_next_deadline(w->ctl);
@@ -277,6 +320,10 @@ static int step(world *w, dice *d)
     }
     if (chance(d, d->trouble / 4)) {
         disturb(w, d);
+        return 1;
+    }
+    if (w->question && chance(d, d->quick)) {
+        think(w, d);
         return 1;
     }
     run = pick_run(w, d);
@@ -313,13 +360,16 @@ static void check_end(const world *w)
 
 static void one_story(uint64_t seed, int trouble_per_mille)
 {
-    dice d = {tri_rng_stream(seed, 0, TRI_RNG_TEST), trouble_per_mille};
+    dice d = {.rng = tri_rng_stream(seed, 0, TRI_RNG_TEST),
+              .trouble = trouble_per_mille};
     world w;
     int steps = 0;
 
     world_init(&w, studies[seed % N_STUDIES]);
     w.seed = seed;
     w.machine_class = "a";
+    w.thinks = chance(&d, 700);
+    d.quick = chance(&d, 300) ? 1000 : (int)tri_rng_below(&d.rng, 600);
     set_times(&w, &d);
     world_begin(&w, 1 + (int)tri_rng_below(&d.rng, 8), 4);
     while (step(&w, &d)) {

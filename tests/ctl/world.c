@@ -36,6 +36,10 @@ void world_fini(world *w)
     free(w->runs);
     free(w->story);
     free(w->digests);
+    for (int i = 0; i < w->n_kept; i++) {
+        free(w->kept[i]);
+    }
+    free(w->kept);
 }
 
 wrun *world_find(world *w, int64_t run)
@@ -167,6 +171,14 @@ static void on_command(world *w, const tri_command *c)
         break;
     case TRI_CMD_VERDICT:
         on_verdict(w, &c->u.verdict);
+        break;
+    case TRI_CMD_THINK:
+        assert_true(w->thinks);
+        assert_int_equal(w->question, 0); /* one at a time */
+        assert_true(c->u.think.snapshot > w->asked);
+        assert_in_range(c->u.think.wanted, 1, 64);
+        w->question = w->asked = c->u.think.snapshot;
+        w->wanted = c->u.think.wanted;
         break;
     case TRI_CMD_STRIKE:
         on_strike(w, c->u.strike.rank);
@@ -363,12 +375,14 @@ void world_open(world *w)
                               .pml = "",
                               .machine_class = w->machine_class,
                               .command_line = "",
+                              .may_think = (uint8_t)w->thinks,
                               .no_timeouts = (uint8_t)w->may_be_quiet}};
 
     if (!is_done(w)) {
         change_class(w);
     }
     w->ended = w->leaves = 0;
+    w->question = 0;
     w->n_runs = 0;
     for (int i = 0; i <= WORLD_RANKS; i++) {
         w->holder[i] = -1;
@@ -534,6 +548,44 @@ void world_drain(world *w, int why)
             forget(w, w->runs);
         }
     }
+    world_feed(w, &e);
+}
+
+static void *keep(world *w, size_t bytes)
+{
+    void *p = calloc(1, bytes + 1);
+
+    w->kept = realloc(w->kept, ((size_t)w->n_kept + 1) * sizeof *w->kept);
+    assert_non_null(p);
+    assert_non_null(w->kept);
+    w->kept[w->n_kept++] = p;
+    return p;
+}
+
+static const char *keep_text(world *w, const char *text)
+{
+    return strcpy(keep(w, strlen(text)), text);
+}
+
+void world_proposals(world *w, int64_t snapshot, const tri_proposal *list,
+                     int n)
+{
+    tri_proposal *copy = keep(w, (size_t)n * sizeof *copy);
+    tri_event e = {.kind = TRI_EV_PROPOSALS,
+                   .u.proposals = {.snapshot = snapshot,
+                                   .model = "gp",
+                                   .hyper = "",
+                                   .tau = NAN,
+                                   .fit_s = 0.01,
+                                   .list = copy,
+                                   .n_list = n}};
+
+    for (int i = 0; i < n; i++) {
+        copy[i] = list[i];
+        copy[i].config = keep_text(w, list[i].config);
+        copy[i].rule = keep_text(w, list[i].rule);
+    }
+    w->question = snapshot == w->question ? 0 : w->question;
     world_feed(w, &e);
 }
 

@@ -56,6 +56,12 @@ typedef struct world {
     uint64_t *digests;
     int n_story, story_room;
     int64_t most_attempt;
+    int thinks;       /* a thinker stands ready */
+    int64_t question; /* out, 0: none */
+    int64_t asked;    /* the last one */
+    int wanted;       /* by it */
+    void **kept;      /* proposals of the story */
+    int n_kept;
 } world;
 
 void world_init(world *w, const char *study);
@@ -81,6 +87,9 @@ void world_lost(world *w, int64_t run, tri_reason reason, int rank,
 void world_paused(world *w, int64_t run, const char *checkpoint);
 void world_interrupted(world *w, int64_t run, const char *checkpoint);
 void world_drain(world *w, int why);
+/* An answer to question `snapshot`; the list is copied. */
+void world_proposals(world *w, int64_t snapshot, const tri_proposal *list,
+                     int n);
 /* formed, a report and finished. */
 void world_run(world *w, int64_t run, double value);
 
