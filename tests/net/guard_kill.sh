@@ -51,7 +51,7 @@ ranks() {
 # The ranks that have a trial's process.
 workers() {
     for rank in $(ranks); do
-        ps -o comm= --ppid "$rank" | grep -q tri-guard && echo "$rank"
+        ! pgrep -P "$rank" tri-guard >/dev/null || echo "$rank"
     done
 }
 
