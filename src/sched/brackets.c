@@ -289,10 +289,9 @@ tri_status tri_brackets_result(void *state, int64_t trial, int k,
     r = rung_of(b, e);
     below = e->node;
     e->state = counted ? TRI_ENTRY_OUT : TRI_ENTRY_PAUSED;
-    e->node = tri_standings_insert(&b->nodes, &r->root, trial, score, counted);
+    e->node = tri_standings_insert(&b->nodes, &r->root, trial, score, counted,
+                                   !counted && !e->parked);
     b->nodes.node[e->node].below = below;
-    tri_standings_set_eligible(&b->nodes, r->root, e->node,
-                               !counted && !e->parked);
     r->results++;
     r->stale = 1;
     return TRI_OK;

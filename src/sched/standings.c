@@ -106,6 +106,7 @@ static void insert(tri_node *node, uint32_t *link, uint32_t fresh)
         tri_node *n = &node[*link];
 
         n->size++;
+        n->n_eligible += node[fresh].eligible;
         link = before(&node[fresh], n) ? &n->left : &n->right;
     }
     split(node, *link, fresh, &node[fresh].left, &node[fresh].right);
@@ -114,13 +115,16 @@ static void insert(tri_node *node, uint32_t *link, uint32_t fresh)
 }
 
 uint32_t tri_standings_insert(tri_nodes *nodes, uint32_t *root, int64_t trial,
-                              double score, int last)
+                              double score, int last, int eligible)
 {
     uint32_t fresh = nodes->n++;
 
     assert(fresh < nodes->room);
-    nodes->node[fresh] = (tri_node){
-            .score = score, .trial = trial, .size = 1, .last = last != 0};
+    nodes->node[fresh] = (tri_node){.score = score,
+                                    .trial = trial,
+                                    .size = 1,
+                                    .last = last != 0,
+                                    .eligible = eligible != 0};
     insert(nodes->node, root, fresh);
     return fresh;
 }

@@ -40,7 +40,7 @@ void tri_nodes_fini(tri_nodes *nodes);
 /* Insert a result; room must have been reserved.  `last`: behind every score,
  * by trial number.  Returns the node. */
 uint32_t tri_standings_insert(tri_nodes *nodes, uint32_t *root, int64_t trial,
-                              double score, int last);
+                              double score, int last, int eligible);
 /* Say whether `node`, which stands under `root`, is eligible. */
 void tri_standings_set_eligible(tri_nodes *nodes, uint32_t root, uint32_t node,
                                 int eligible);
