@@ -45,6 +45,14 @@ typedef struct tri_sim_settings {
     tri_status (*each)(void *ctx, const tri_event *event,
                        const tri_commands *commands, tri_ctl *ctl);
     void *ctx;
+    /* Optional: a thinker, asked where the study's search is led by one
+     * (tri_thinker_answer stands behind it).  [out] *out: borrowed until the
+     * next call.  What it returns other than TRI_OK ends the simulation. */
+    tri_status (*think)(void *ctx, const struct tri_snapshot *snapshot,
+                        tri_ev_proposals *out);
+    void *think_ctx;
+    double think_s; /* virtual seconds that it takes; 0: it answers before
+                     * anything else happens */
 } tri_sim_settings;
 
 /* A run that measured: it finished, or failed for good as its configuration

@@ -28,7 +28,8 @@ tri_status tri_cluster_feed(tri_cluster *m, tri_event *event)
     if (m->set->each != NULL) {
         TRI_TRY(m->set->each(m->set->ctx, event, &commands, m->ctl));
     }
-    return carry_out(m, &commands);
+    TRI_TRY(carry_out(m, &commands));
+    return tri_cluster_answer_at_once(m);
 }
 
 static tri_ev_outcome blank_outcome(const tri_slot *s)
@@ -349,6 +350,9 @@ tri_status tri_cluster_fire(tri_cluster *m, const tri_heap_entry *e)
     if (e->kind == TRI_HAPPENS_NODE_DOWN || e->kind == TRI_HAPPENS_NODE_UP) {
         return tri_cluster_fire_node(m, e);
     }
+    if (e->kind == TRI_HAPPENS_ANSWER) {
+        return tri_cluster_fire_answer(m, e);
+    }
     if (m->slots.list[e->slot].stamp != e->stamp) {
         return TRI_OK;
     }
@@ -462,7 +466,10 @@ static tri_status carry_out_one(tri_cluster *m, const tri_command *c)
         return go(m, &c->u.go);
     case TRI_CMD_VERDICT:
         return verdict(m, &c->u.verdict);
+    case TRI_CMD_THINK:
+        return tri_cluster_ask(m, &c->u.think);
     case TRI_CMD_END:
+        tri_cluster_forget_question(m);
         m->ended = 1;
         m->end_status = c->u.end.status;
         m->resumable = c->u.end.resumable;
@@ -483,5 +490,6 @@ static tri_status carry_out(tri_cluster *m, const tri_commands *commands)
 void tri_cluster_clear(tri_cluster *m)
 {
     tri_slots_clear(&m->slots);
+    tri_cluster_forget_question(m);
     m->score.busy = 0;
 }

@@ -9,6 +9,8 @@
 #include "src/sim/score.h"
 #include "src/sim/slots.h"
 
+#include "trireme/think.h"
+
 #define TRI_SIM_RANKS_A_HOST 8
 
 typedef enum tri_happening {
@@ -18,7 +20,8 @@ typedef enum tri_happening {
     TRI_HAPPENS_PAUSE,     /* the answer to release */
     TRI_HAPPENS_INTERRUPT, /* the answer to stop */
     TRI_HAPPENS_NODE_DOWN, /* to a host, whose number stands for the slot's */
-    TRI_HAPPENS_NODE_UP
+    TRI_HAPPENS_NODE_UP,
+    TRI_HAPPENS_ANSWER /* of the thinker */
 } tri_happening;
 
 typedef struct tri_cluster {
@@ -32,9 +35,11 @@ typedef struct tri_cluster {
     double now_s;
     int epoch;
     int ended, end_status, resumable;
-    int reopen;   /* the study was broken off and is to go on */
-    int clocks;   /* in a row without anything else */
-    int idle;     /* losses of hosts in a row with nothing in flight */
+    int reopen; /* the study was broken off and is to go on */
+    int clocks; /* in a row without anything else */
+    int idle;   /* losses of hosts in a row with nothing in flight */
+    tri_snapshot *question; /* that the thinker is at; NULL */
+    int answers;            /* its answers are being fed */
     double *pace; /* by rank, from 1: times as slow; NULL: all alike */
 } tri_cluster;
 
@@ -51,6 +56,13 @@ tri_status tri_cluster_fire(tri_cluster *m, const tri_heap_entry *e);
 tri_status tri_cluster_lose(tri_cluster *m, int slot, tri_reason reason);
 /* Of a host. */
 tri_status tri_cluster_fire_node(tri_cluster *m, const tri_heap_entry *e);
+/* The thinker is asked; it hears all that is known now. */
+tri_status tri_cluster_ask(tri_cluster *m, const tri_cmd_think *c);
+void tri_cluster_forget_question(tri_cluster *m);
+/* It is done, unless nobody waits for that answer any longer. */
+tri_status tri_cluster_fire_answer(tri_cluster *m, const tri_heap_entry *e);
+/* After a feed: one that takes no time answers what was just asked. */
+tri_status tri_cluster_answer_at_once(tri_cluster *m);
 /* All runs vanish without a word. */
 void tri_cluster_clear(tri_cluster *m);
 

@@ -59,6 +59,7 @@ static tri_status check_settings(const tri_sim_settings *s)
     TRI_TRY(check_amount("spread", s->spread));
     TRI_TRY(check_amount("latency", s->latency_s));
     TRI_TRY(check_amount("start", s->start_s));
+    TRI_TRY(check_amount("think", s->think_s));
     TRI_TRY(check_probability("drop", s->drop));
     return check_probability("node_loss", s->node_loss);
 }
@@ -105,6 +106,7 @@ static tri_status feed_open(tri_cluster *m)
     o->level = "virtual";
     o->machine_class = "virtual";
     o->no_timeouts = 1;
+    o->may_think = m->set->think != NULL;
     return tri_cluster_feed(m, &e);
 }
 
@@ -272,6 +274,7 @@ tri_status tri_sim_run(const tri_study *study, const tri_curve *source,
 destroy:
     tri_ctl_destroy(m.ctl);
 fini:
+    tri_cluster_forget_question(&m);
     free(m.pace);
     tri_score_fini(&m.score);
     tri_slots_fini(&m.slots);
