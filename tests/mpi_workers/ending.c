@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define EXIT(code) ((code) << 8)
@@ -404,6 +405,100 @@ static void counts(void **state)
     assert_int_equal(system(command), 0);
 }
 
+/* ---- the kernel itself -------------------------------------------------- */
+
+static char group[1200];
+
+/* A control group of 64 MiB below this process's own; 0: not allowed. */
+static int make_group(void)
+{
+    char line[1000];
+    char path[1300];
+    int is_made = 0;
+    FILE *f = fopen("/proc/self/cgroup", "r");
+
+    while (f && !is_made && fgets(line, sizeof line, f)) {
+        const char *at = strstr(line, ":memory:");
+        int is_v1 = at != NULL;
+
+        line[strcspn(line, "\n")] = 0;
+        at = is_v1 ? at + 8 : strncmp(line, "0::", 3) == 0 ? line + 3 : NULL;
+        if (!at) {
+            continue;
+        }
+        snprintf(group, sizeof group, "/sys/fs/cgroup%s%s/tri-test-%d",
+                 is_v1 ? "/memory" : "", strcmp(at, "/") == 0 ? "" : at,
+                 (int)getpid());
+        is_made = mkdir(group, 0700) == 0;
+        snprintf(path, sizeof path, "%s/%s", group,
+                 is_v1 ? "memory.limit_in_bytes" : "memory.max");
+        if (is_made && access(path, W_OK) != 0) {
+            rmdir(group);
+            is_made = 0;
+        }
+        if (is_made) {
+            write_file(group, strrchr(path, '/') + 1, "67108864");
+        }
+    }
+    if (f) {
+        fclose(f);
+    }
+    return is_made;
+}
+
+/* In the group: a process that needs too much; what it is taken for. */
+static int run_out_of_memory(void)
+{
+    char *argv[] = {(char[]){"/bin/sh"}, (char[]){"-c"},
+                    (char[]){"x=$(head -c 400000000 /dev/zero | tr '\\0' a); "
+                             ": $x"},
+                    NULL};
+    char *env[] = {(char[]){"PATH=/usr/bin:/bin"}, NULL};
+    tri_child_spec spec = {.argv = argv, .env = env};
+    tri_child_end end = {.wait_status = 0};
+    const char *tail;
+    tri_reason reason;
+    char buf[240];
+    size_t n;
+    tri_child *c;
+
+    write_file(group, "cgroup.procs", "0");
+    if (tri_child_spawn(&spec, &c) != TRI_OK) {
+        return 255;
+    }
+    for (int i = 0; i < 600 && !tri_child_ended(c, &end); i++) {
+        tri_child_hear(c, 0.1, NULL, NULL);
+    }
+    reason =
+            tri_ending_class(&end, tri_child_stderr(c, &n), n, buf, sizeof buf);
+    print_message("it %s\n", buf);
+    tri_child_destroy(c, 0);
+    return (int)reason;
+}
+
+static void the_kernel_kills(void **state)
+{
+    int status;
+    pid_t pid;
+
+    (void)state;
+    if (!make_group()) {
+        print_message("no control group may be made here\n");
+        skip();
+    }
+    pid = fork();
+    if (pid == 0) {
+        fflush(stdout);
+        _exit(run_out_of_memory());
+    }
+    waitpid(pid, &status, 0);
+    for (int i = 0; i < 100 && rmdir(group) != 0; i++) {
+        usleep(10000);
+    }
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), TRI_REASON_OOM_HOST);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -415,6 +510,7 @@ int main(void)
             cmocka_unit_test(ports),
             cmocka_unit_test(counts),
             cmocka_unit_test(failures_in_the_wake),
+            cmocka_unit_test(the_kernel_kills),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
