@@ -1,16 +1,20 @@
 /*
- * Strong scaling of asha on a virtual cluster: from 25 to 6400 ranks for the
- * same virtual time, with stragglers (sigma 0.24), eta 4, R 256, from scratch,
- * for 4 R (compare Li et al., MLSys 2020, section 4 and appendix A.1).
+ * Strong scaling of asha on a virtual cluster, with stragglers (sigma 0.24),
+ * eta 4, from scratch: from 25 to 6,400 ranks with R 256 for 4 R, and from 25
+ * to 100,000 ranks with R 16 for 2 R (compare Li et al., MLSys 2020, section 4
+ * and appendix A.1); and 100,000 ranks on a ladder of ten rungs.
  *
  * Units.  configurations_per_rank: configurations begun for each rank, the
  * same at every size if nothing waits for anything.  at_top_per_rank: those
  * trained to R.  first_at_top: virtual time of the first, in units of R; 1.33
  * is what the rungs below cost at least.  utilisation: the share of the pool's
- * virtual time that runs held.
+ * virtual time that runs held.  cpu_s is of this thread, rss_bytes the
+ * process's largest so far.
  *
- * Verified: utilisation is over 99 %, and configurations a rank do not fall as
- * the pool grows (they rise: the first promotions of a small pool come late).
+ * Verified: utilisation is over 99 %, configurations a rank do not fall as the
+ * pool grows (they rise: the first promotions of a small pool come late), nor
+ * is the first at the top later than in the smallest; the ten rungs take less
+ * than a minute and 2 GiB.
  */
 #include "trireme/sim.h"
 
@@ -18,34 +22,63 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <time.h>
 
-#define R   256
-#define TOP 4
+typedef struct series {
+    int max, top; /* R and its rung */
+    double time_s;
+    int sizes[5], n;
+} series;
 
-static const char yaml[] = "study: scaling\n"
-                           "seed: 1\n"
-                           "model: {kind: synthetic, curve: flat}\n"
-                           "space:\n"
-                           "  a: {float: [0, 1]}\n"
-                           "  b: {float: [0, 1]}\n"
-                           "ranks: 1\n"
-                           "objective: {maximize: tokens_per_s}\n"
-                           "search: random\n"
-                           "resource: {unit: steps, min: 1, max: 256, eta: 4}\n"
-                           "budget: {trials: 100000000}\n"
-                           "finals: none\n";
+static const series all[] = {{256, 4, 1024, {25, 100, 400, 1600, 6400}, 5},
+                             {16, 2, 32, {25, 400, 6400, 25000, 100000}, 5}};
 
-static int simulate(int workers, tri_sim_result *out)
+static const char format[] = "study: scaling\n"
+                             "seed: 1\n"
+                             "model: {kind: synthetic, curve: flat}\n"
+                             "space:\n"
+                             "  a: {float: [0, 1]}\n"
+                             "  b: {float: [0, 1]}\n"
+                             "ranks: 1\n"
+                             "objective: {maximize: tokens_per_s}\n"
+                             "search: random\n"
+                             "resource: {unit: steps, min: 1, max: %d, "
+                             "eta: %d}\n"
+                             "budget: {trials: %d}\n"
+                             "finals: none\n";
+
+static double cpu_s(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static double rss_bytes(void)
+{
+    struct rusage use;
+
+    getrusage(RUSAGE_SELF, &use);
+    return 1024.0 * (double)use.ru_maxrss;
+}
+
+/* For `time_s`, or INFINITY: to the end. */
+static int simulate(int workers, int max, int eta, int trials, double time_s,
+                    tri_sim_result *out)
 {
     tri_study *study = NULL;
     tri_curve *source = NULL;
     tri_sim_settings set;
+    char yaml[1024];
     tri_status st;
 
+    snprintf(yaml, sizeof yaml, format, max, eta, trials);
     tri_sim_defaults(&set);
     set.workers = workers;
     set.straggle = 0.24;
-    set.max_virtual_s = 4 * R;
+    set.max_virtual_s = time_s;
     st = tri_study_parse(yaml, strlen(yaml), "bench.yaml", NULL, NULL, &study);
     if (st == TRI_OK) {
         st = tri_curve_create(study, set.cost_s, &source);
@@ -62,45 +95,80 @@ static int simulate(int workers, tri_sim_result *out)
 }
 
 /* Prints one size; returns the configurations a rank, NaN if it is bad. */
-static double bench(int workers, int last)
+static double bench(const series *s, int workers, double *first)
 {
     tri_sim_result r;
-    double first = NAN, used, each;
+    double used, each, start = cpu_s();
     int at_top = 0;
 
-    if (!simulate(workers, &r)) {
+    *first = NAN;
+    if (!simulate(workers, s->max, 4, 100000000, s->time_s, &r)) {
         return NAN;
     }
     for (int64_t i = 0; i < r.n_history; i++) {
-        if (r.history[i].rung == TOP) {
-            first = at_top++ == 0 ? r.history[i].virtual_s / R : first;
+        if (r.history[i].rung == s->top) {
+            *first = at_top++ == 0 ? r.history[i].virtual_s / s->max : *first;
         }
     }
     used = r.rank_seconds / (r.virtual_s * workers);
     each = (double)r.distinct / workers;
-    printf("  {\"ranks\": %d, \"configurations_per_rank\": %.1f, "
+    printf("  {\"ranks\": %d, \"R\": %d, \"configurations_per_rank\": %.1f, "
            "\"at_top_per_rank\": %.3f, \"first_at_top\": %.2f, "
-           "\"utilisation\": %.4f}%s\n",
-           workers, each, (double)at_top / workers, first, used,
-           last ? "" : ",");
+           "\"utilisation\": %.4f, \"cpu_s\": %.2f},\n",
+           workers, s->max, each, (double)at_top / workers, *first, used,
+           cpu_s() - start);
     tri_sim_result_fini(&r);
     return used > 0.99 ? each : NAN;
 }
 
+static int bench_series(const series *s)
+{
+    double before = 0, smallest = INFINITY;
+    int good = 1;
+
+    for (int i = 0; i < s->n; i++) {
+        double first;
+        double each = bench(s, s->sizes[i], &first);
+
+        good &= each > 0.98 * before; /* not if NaN */
+        good &= first <= smallest * 1.02;
+        before = each;
+        smallest = i ? smallest : first;
+    }
+    return good;
+}
+
+static int bench_large(void)
+{
+    tri_sim_result r;
+    double start = cpu_s(), took;
+    int good;
+
+    if (!simulate(100000, 512, 2, 400000, INFINITY, &r)) {
+        return 0;
+    }
+    took = cpu_s() - start;
+    good = r.end_status == 0 && r.distinct == 400000 && took < 60 &&
+           rss_bytes() < 2147483648.0;
+    printf("  {\"ranks\": 100000, \"rungs\": 10, \"configurations\": %lld, "
+           "\"runs\": %lld, \"events\": %lld, \"cpu_s\": %.2f, "
+           "\"limit_s\": 60, \"rss_bytes\": %.0f, \"limit_bytes\": "
+           "2147483648, \"ok\": %s}\n",
+           (long long)r.distinct, (long long)r.evaluations,
+           (long long)r.n_events, took, rss_bytes(), good ? "true" : "false");
+    tri_sim_result_fini(&r);
+    return good;
+}
+
 int main(void)
 {
-    static const int sizes[] = {25, 100, 400, 1600, 6400};
-    int n = (int)(sizeof sizes / sizeof sizes[0]);
-    double before = 0;
     int good = 1;
 
     printf("[\n");
-    for (int i = 0; i < n; i++) {
-        double each = bench(sizes[i], i + 1 == n);
-
-        good &= each > 0.98 * before; /* not if NaN */
-        before = each;
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+        good &= bench_series(&all[i]);
     }
+    good &= bench_large();
     printf("]\n");
     return good ? EXIT_SUCCESS : EXIT_FAILURE;
 }
