@@ -469,8 +469,8 @@ static int run_out_of_memory(void)
     for (int i = 0; i < 600 && !tri_child_ended(c, &end); i++) {
         tri_child_hear(c, 0.1, NULL, NULL);
     }
-    reason =
-            tri_ending_class(&end, tri_child_stderr(c, &n), n, buf, sizeof buf);
+    tail = tri_child_stderr(c, &n);
+    reason = tri_ending_class(&end, tail, n, buf, sizeof buf);
     print_message("it %s\n", buf);
     tri_child_destroy(c, 0);
     return (int)reason;
