@@ -86,6 +86,11 @@ TRI_API int64_t tri_sched_resource(const tri_sched *s, int rung);
 /* Number of rungs; 0 if unbounded. */
 TRI_API int tri_sched_n_rungs(const tri_sched *s);
 
+/* How many configurations are to run at `rung` of a bracket that starts at rung
+ * `bracket`; 0 where that is not laid down beforehand, as of all that is
+ * asynchronous. */
+TRI_API int64_t tri_sched_planned(const tri_sched *s, int bracket, int rung);
+
 /*
  * The next job, without committing to it: the same answer until something
  * changes.  `may_create`: whether a new configuration may be created; where

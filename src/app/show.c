@@ -38,6 +38,63 @@ static int ladder(const tri_study *study, int64_t *resources)
     return n;
 }
 
+/* The study's own scheduler, or NULL; destroyed by the caller. */
+static tri_sched *own_scheduler(const tri_study *study)
+{
+    tri_sched_settings settings = tri_sched_settings_of(study);
+    tri_sched *sched = NULL;
+
+    if (tri_sched_create(&settings, &sched) != TRI_OK) {
+        tri_error_clear();
+        return NULL;
+    }
+    return sched;
+}
+
+/* [{bracket, configurations: at its rungs}], of those that are laid down. */
+static json_t *brackets_json(const tri_study *study)
+{
+    tri_sched *sched = own_scheduler(study);
+    json_t *list = json_array();
+
+    for (int b = 0; sched && b < MAX_RUNGS; b++) {
+        json_t *o, *counts;
+
+        if (!tri_sched_planned(sched, b, b)) {
+            continue;
+        }
+        o = json_object();
+        counts = json_array();
+        for (int k = b; tri_sched_planned(sched, b, k); k++) {
+            json_array_append_new(counts,
+                                  json_integer(tri_sched_planned(sched, b, k)));
+        }
+        json_object_set_new(o, "bracket", json_integer(b));
+        json_object_set_new(o, "configurations", counts);
+        json_array_append_new(list, o);
+    }
+    tri_sched_destroy(sched);
+    return list;
+}
+
+static void print_brackets(const tri_study *study)
+{
+    tri_sched *sched = own_scheduler(study);
+
+    for (int b = 0; sched && b < MAX_RUNGS; b++) {
+        for (int k = b; tri_sched_planned(sched, b, k); k++) {
+            printf(k > b ? ", %" PRId64 " to %" PRId64
+                         : "bracket   %" PRId64 " configurations to %" PRId64,
+                   tri_sched_planned(sched, b, k),
+                   tri_sched_resource(sched, k));
+        }
+        if (tri_sched_planned(sched, b, b)) {
+            printf("\n");
+        }
+    }
+    tri_sched_destroy(sched);
+}
+
 static json_t *limit_json(int64_t v)
 {
     return v == TRI_UNLIMITED ? json_null() : json_integer(v);
@@ -57,6 +114,7 @@ static json_t *plan_json(const tri_study *study)
     json_object_set_new(o, "unit",
                         json_string(tri_unit_name(study->resource.unit)));
     json_object_set_new(o, "rungs", rungs);
+    json_object_set_new(o, "brackets", brackets_json(study));
     json_object_set_new(o, "eta", json_integer(study->resource.eta));
     json_object_set_new(o, "scheduler",
                         json_string(tri_sched_name(study->scheduler.kind)));
@@ -96,7 +154,9 @@ static void print_plan(const tri_study *study)
     if (n == 0) {
         printf(" from %" PRId64 ", unbounded", study->resource.min);
     }
-    printf(" %s\nbudget    ", tri_unit_name(study->resource.unit));
+    printf(" %s\n", tri_unit_name(study->resource.unit));
+    print_brackets(study);
+    printf("budget    ");
     print_limit("trials", study->budget.trials);
     print_limit("runs", study->budget.runs);
     printf("%s\n",

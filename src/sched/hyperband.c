@@ -67,4 +67,5 @@ const tri_sched_ops tri_sched_hyperband = {
         .is_idle = tri_brackets_is_idle,
         .rungs = tri_brackets_rungs,
         .ranking = tri_brackets_ranking,
-        .was_promoted = tri_brackets_was_promoted};
+        .was_promoted = tri_brackets_was_promoted,
+        .planned = tri_sync_planned};

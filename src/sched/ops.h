@@ -51,6 +51,8 @@ typedef struct tri_sched_ops {
     /* Optional: whether `trial`, which has its result at `rung`, is certain
      * never to be promoted.  Without: at the top of the ladder. */
     int (*is_over)(const void *state, int64_t trial, int rung);
+    /* Optional: see tri_sched_planned.  Without: 0. */
+    int64_t (*planned)(const void *state, int bracket, int rung);
 } tri_sched_ops;
 
 extern const tri_sched_ops tri_sched_asha;

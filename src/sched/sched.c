@@ -156,6 +156,11 @@ int tri_sched_n_rungs(const tri_sched *s)
     return s->ladder.bounded ? s->ladder.n : 0;
 }
 
+int64_t tri_sched_planned(const tri_sched *s, int bracket, int rung)
+{
+    return s->ops->planned ? s->ops->planned(s->state, bracket, rung) : 0;
+}
+
 void tri_sched_peek(tri_sched *s, int may_create, tri_job *out)
 {
     s->ops->peek(s->state, may_create, out);

@@ -280,3 +280,17 @@ void tri_sync_park(void *state, int64_t trial, int parked)
         touch(s, tri_brackets_of(&s->brackets, trial));
     }
 }
+
+int64_t tri_sync_planned(const void *state, int base, int rung)
+{
+    const tri_sync *s = state;
+    int64_t n = 0;
+
+    for (int i = 0; i < s->n_plans; i++) {
+        n = s->plans[i].base == base ? s->plans[i].n : n;
+    }
+    for (int k = base; k < rung; k++) {
+        n /= s->brackets.ladder->eta;
+    }
+    return rung >= base && rung < s->brackets.ladder->n ? n : 0;
+}

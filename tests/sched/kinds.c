@@ -242,6 +242,11 @@ static void hyperband_of_the_paper(void **state)
     for (int round = 0; round < 2; round++) {
         for (int b = 0; b < 5; b++) {
             check_bracket(s, &next, b, want[b], 5 - b);
+            for (int k = 0; k < 5 - b; k++) {
+                assert_int_equal(tri_sched_planned(s, b, b + k), want[b][k]);
+            }
+            assert_int_equal(tri_sched_planned(s, b, b - 1), 0);
+            assert_int_equal(tri_sched_planned(s, b, 5), 0);
         }
     }
     assert_int_equal(next, 2 * (81 + 34 + 15 + 8 + 5));
