@@ -32,6 +32,19 @@ cc -std=c11 "${flags[@]}" "$consumer/consumer.c" -o "$place/by_pc" "${libs[@]}"
 "$place/by_pc"
 echo "by pkg-config: builds and runs"
 
+# The installed program finds its own guard (a build without MPI has none).
+if [ -n "$(find "$prefix" -name trireme-guard)" ]; then
+    # shellcheck disable=SC2016 # for the shell that is guarded
+    found=$("$prefix/bin/trireme" guard sh -c 'readlink "/proc/$PPID/exe"')
+    case $found in
+    "$prefix"/*/trireme-guard) echo "the guard is found" ;;
+    *)
+        echo "the guard of the installed program is $found"
+        exit 1
+        ;;
+    esac
+fi
+
 # Every installed header stands alone; some need MPI's.
 for header in "$prefix"/include/trireme/*.h; do
     name=$(basename "$header")
