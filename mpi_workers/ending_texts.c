@@ -48,7 +48,7 @@ const tri_ending_text tri_ending_memory[] = {
     HOST("cannot allocate memory"),
     HOST("can't allocate memory"),                 /* PyTorch's allocator */
     HOST("not enough memory: you tried to allocate"),
-    HOST("unable to allocate"),                    /* NumPy */
+    {"unable to allocate", TRI_REASON_OOM_HOST, "resources"}, /* NumPy; srun */
     HOST("memoryerror"),
     HOST("memory allocation still failed"),        /* OpenBLAS */
     HOST("virtual memory exhausted"),

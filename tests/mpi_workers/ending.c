@@ -207,6 +207,9 @@ static const sample samples[] = {
      "exit status 1.\n", "AssertionError: 7"},
     {EXIT(1), TRI_REASON_BAD_EXIT, "progress 1\rprogress 2\r\x01\xffnoise",
      "\xffnoise"},
+    {EXIT(1), TRI_REASON_BAD_EXIT,
+     "srun: error: Unable to allocate resources: Requested node configuration "
+     "is not available\n", "node configuration"},
     {0, TRI_REASON_NONE, "MemoryError\n", ""},
 };
 /* clang-format on */
@@ -271,6 +274,11 @@ static void kills(void **state)
     assert_int_equal(judge(&end, "", buf), TRI_REASON_KILLED);
     end.wait_status = EXIT(1);
     assert_int_equal(judge(&end, torchrun, buf), TRI_REASON_KILLED);
+    assert_int_equal(judge(&end,
+                           "mpirun noticed that process rank 0 with PID 9 on "
+                           "node n1 exited on signal 9 (Killed).\n",
+                           buf),
+                     TRI_REASON_KILLED);
     end.oom_kills = 1;
     assert_int_equal(judge(&end, torchrun, buf), TRI_REASON_OOM_HOST);
     /* the text says more than a kill can */
