@@ -166,6 +166,51 @@ TRI_API tri_status tri_space_from_unit(const tri_space *s, const double *u,
  */
 TRI_API int tri_space_neighbours(const tri_space *s, const tri_config *c,
                                  tri_config *out, int max);
+/* ---- walking -------------------------------------------------------- */
+
+/*
+ * A configuration made one parameter after the other, in their order, without
+ * dead ends: offered is what valid configurations have there after the choices
+ * so far, each value with its share of them.  A number's value goes by its
+ * index in the domain; a float takes its place in the range, 0 to 1 (by its
+ * logarithm where the domain is logarithmic).
+ *
+ * In a component with constrained floats every value is offered with an equal
+ * share, active or not, and whether it all fits is seen at the end.  Parameters
+ * that never vary have no turn.  One thread at a time; borrows the space.
+ */
+typedef struct tri_walk tri_walk;
+
+#define TRI_WALK_INACTIVE (-1)
+
+/* [out] owned, at its beginning.  TRI_EEMPTY, TRI_ENOMEM. */
+TRI_API tri_status tri_walk_create(const tri_space *s, tri_walk **out);
+TRI_API void tri_walk_destroy(tri_walk *w);
+TRI_API void tri_walk_begin(tri_walk *w);
+/* The parameter whose turn it is; -1 at the end. */
+TRI_API int tri_walk_param(const tri_walk *w);
+/* Its values: their number, -1 for a float. */
+TRI_API int64_t tri_walk_n(const tri_walk *w);
+/* The share of completions where it is inactive; and where its value has an
+ * index in [lo, hi) (of a float: any value, whatever lo and hi). */
+TRI_API double tri_walk_inactive(const tri_walk *w);
+TRI_API double tri_walk_share(const tri_walk *w, int64_t lo, int64_t hi);
+/* The index in [lo, hi) that u in [0, 1) picks, by shares; the share must not
+ * be 0. */
+TRI_API int64_t tri_walk_pick(const tri_walk *w, int64_t lo, int64_t hi,
+                              double u);
+/* Take a value that has a share, and go on to the next parameter. */
+TRI_API void tri_walk_take(tri_walk *w, int64_t index);
+TRI_API void tri_walk_take_real(tri_walk *w, double place);
+/* Index of `v` for the parameter whose turn it is, TRI_WALK_INACTIVE for
+ * inactive, where it has a share; else -2.  [out] place: of a float. */
+TRI_API int64_t tri_walk_find(const tri_walk *w, tri_value v, double *place);
+/* At the end: [out] what was made.  TRI_ENOTFOUND where constrained floats do
+ * not fit. */
+TRI_API tri_status tri_walk_end(tri_walk *w, tri_config *out);
+
+/* ---- of one configuration ------------------------------------------- */
+
 /* Ranks of a valid configuration. */
 TRI_API tri_status tri_space_ranks(const tri_space *s, const tri_config *c,
                                    int *out);

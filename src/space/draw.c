@@ -48,7 +48,7 @@ static double unit(chooser *ch, int param)
     return ch->u ? ch->u[param] : tri_rng_unit(ch->rng);
 }
 
-static tri_value draw_real(const tri_domain *d, double u)
+tri_value tri_space_real(const tri_domain *d, double u)
 {
     tri_value v = {TRI_REAL, {0}};
 
@@ -71,7 +71,7 @@ static tri_value value_at(const tri_space *s, int param, int64_t index,
         return inactive;
     }
     if (s->n_values[param] < 0) {
-        return draw_real(&s->params[param].domain, unit(ch, param));
+        return tri_space_real(&s->params[param].domain, unit(ch, param));
     }
     return tri_domain_at(&s->params[param].domain, index);
 }
@@ -87,7 +87,7 @@ static void draw_raw(const tri_space *s, int comp, chooser *ch, tri_config *out)
             continue;
         }
         if (s->n_values[i] < 0) {
-            out[i] = draw_real(&s->params[i].domain, unit(ch, i));
+            out[i] = tri_space_real(&s->params[i].domain, unit(ch, i));
         } else {
             int64_t k = choose(ch, i, s->n_values[i]);
             out[i] = tri_domain_at(&s->params[i].domain, k);
@@ -191,7 +191,7 @@ static void step_free(const tri_space *s, int p, chooser *ch, tri_config *out)
     int64_t n = s->n_values[p], k;
 
     if (n < 0) {
-        out[p] = draw_real(&s->params[p].domain, unit(ch, p));
+        out[p] = tri_space_real(&s->params[p].domain, unit(ch, p));
         return;
     }
     k = choose(ch, p, n);

@@ -113,6 +113,8 @@ tri_status tri_space_eval(const tri_space *s, const tri_expr *expr,
 /* Give the thread's error the place line:column of the study file, where
  * `column` is that of the expression's first character. */
 void tri_space_blame(int line, int column);
+/* The value at `u` in [0, 1] of a float's range. */
+tri_value tri_space_real(const tri_domain *d, double u);
 /* Draw all parameters, whatever is valid; `when` is not looked at. */
 void tri_space_draw_raw(const tri_space *s, tri_rng *rng, tri_config *out);
 /* Draw component `comp` until `wanted` draws were valid, TRI_SPACE_DRAWS times
