@@ -81,6 +81,13 @@ TRI_API tri_status tri_ctl_snapshot(const tri_ctl *ctl, int64_t number,
                                     int wanted, struct tri_snapshot **out);
 /* Rows of earlier studies that the openings brought; returns the number. */
 TRI_API int tri_ctl_warm(const tri_ctl *ctl, const tri_warm_row **out);
+/* The same as a thinker takes them, by source and class; those that are not of
+ * the space (after an edit) are left out.  [out] owned, *n of them.
+ * TRI_ENOMEM. */
+struct tri_warm_records;
+TRI_API tri_status tri_ctl_warm_records(const tri_ctl *ctl,
+                                        struct tri_warm_records **out, int *n);
+TRI_API void tri_warm_records_destroy(struct tri_warm_records *list, int n);
 
 /* ---- views ----------------------------------------------------------- */
 

@@ -116,11 +116,15 @@ typedef struct tri_attachment { /* a file that the study refers to */
     tri_blob text;
 } tri_attachment;
 
+/* A result of an earlier study, or of this one on another machine class. */
 typedef struct tri_warm_row {
-    const char *config; /* canonical text */
+    const char *config; /* canonical text in this study's space */
     int64_t resource;
-    double objective;
+    double objective;  /* as this study compares it; NaN: failed */
+    double peak_bytes; /* NaN */
+    int32_t failed;    /* tri_reason */
     const char *machine_class;
+    const char *source; /* the file that it comes from */
 } tri_warm_row;
 
 /* The study is opened for writing: the first event ever, and the first of

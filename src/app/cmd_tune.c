@@ -46,8 +46,7 @@ static const struct argp_option options[] = {
         {"resume", KEY_RESUME, NULL, 0,
          "Go on with a study, or start it if there is none", 0},
         {"warm", KEY_WARM, "OLD.h5", 0,
-         "Learn from an earlier study; may be repeated (read, not used yet)",
-         0},
+         "Learn from the results of an earlier study; may be repeated", 0},
         {"max-time", KEY_MAX_TIME, "T", 0,
          "End after T ('90 s', '2h'), finals included", 0},
         {"seed", KEY_SEED, "N", 0, "Instead of the study's seed", 0},
@@ -369,8 +368,10 @@ static int lead(const tune_options *o, int size, int argc, char **argv,
         status = report(&l);
         *must_exit = l.end.must_exit;
     }
-    tri_ctl_destroy(l.ctl);
-    tri_study_destroy(l.study);
+    if (!*must_exit) { /* else a thinker may be at it still */
+        tri_ctl_destroy(l.ctl);
+        tri_study_destroy(l.study);
+    }
     return status;
 }
 

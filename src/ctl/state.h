@@ -333,8 +333,6 @@ tri_status tri_ctl_feed_proposals(tri_ctl *ctl, const tri_ev_proposals *ev);
 
 /* An opening begins. */
 void tri_ctl_think_open(tri_ctl *ctl, int may);
-/* Rows of earlier studies that an opening brings. */
-tri_status tri_ctl_keep_warm(tri_ctl *ctl, const tri_ev_open *ev);
 /* Whether what knows so many news is fresh enough for a new trial. */
 int tri_ctl_is_fresh(const tri_ctl *ctl, int64_t knows);
 /* A new configuration is wanted and no proposal is fresh: ask, if that is of
@@ -345,6 +343,11 @@ void tri_ctl_think_begin(tri_ctl *ctl);
 tri_status tri_ctl_think_end(tri_ctl *ctl);
 /* An answer came; [out] *use: whether its proposals are to replace ours. */
 void tri_ctl_think_answered(tri_ctl *ctl, int64_t snapshot, int *use);
+
+/* ---- warm.c: results of earlier studies -------------------------------- */
+
+/* Those that an opening brings. */
+tri_status tri_ctl_keep_warm(tri_ctl *ctl, const tri_ev_open *ev);
 
 /* ---- schedule.c: who starts next ------------------------------------- */
 

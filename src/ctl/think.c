@@ -40,38 +40,6 @@ void tri_ctl_think_open(tri_ctl *ctl, int may)
     t->until = NAN;
 }
 
-tri_status tri_ctl_keep_warm(tri_ctl *ctl, const tri_ev_open *ev)
-{
-    size_t n = (size_t)ctl->n_warm + (size_t)(ev->n_warm > 0 ? ev->n_warm : 0);
-    tri_warm_row *grown;
-
-    if (ev->n_warm <= 0) {
-        return TRI_OK;
-    }
-    grown = realloc(ctl->warm, n * sizeof *grown);
-    if (!grown) {
-        return TRI_FAIL(TRI_ENOMEM, "no memory for %zu earlier results", n);
-    }
-    ctl->warm = grown;
-    for (int i = 0; i < ev->n_warm; i++) {
-        tri_warm_row row = ev->warm[i];
-
-        row.config = tri_keep_text(&ctl->keep, row.config);
-        row.machine_class = tri_keep_text(&ctl->keep, row.machine_class);
-        if (!row.config || !row.machine_class) {
-            return TRI_FAIL(TRI_ENOMEM, "no memory for earlier results");
-        }
-        ctl->warm[ctl->n_warm++] = row;
-    }
-    return TRI_OK;
-}
-
-int tri_ctl_warm(const tri_ctl *ctl, const tri_warm_row **out)
-{
-    *out = ctl->warm;
-    return ctl->n_warm;
-}
-
 /* ---- asking -------------------------------------------------------------- */
 
 /* How many groups of the usual size the pool holds. */

@@ -127,6 +127,7 @@ tri_status tri_driver_run(tri_driver *d)
             return tri_error_last()->code;
         }
         TRI_TRY(tri_driver_signals(d));
+        TRI_TRY(tri_driver_hear(d));
         if (n == 0 && !d->ended) {
             TRI_TRY(tri_driver_find_lost(d));
             TRI_TRY(tick(d));

@@ -15,6 +15,7 @@
 #include "mpi_workers/pause.h"
 #include "mpi_workers/tree.h"
 #include "mpi_workers/world.h"
+#include "src/net/thinking.h"
 
 typedef struct tri_peer { /* a rank of the pool */
     int is_up;            /* said hello, not lost, not struck */
@@ -58,6 +59,9 @@ typedef struct tri_driver {
     int status, resumable;
     char why[256];
     int has_lost;         /* ranks were lost or struck */
+    tri_thinking *thinking; /* NULL: nobody thinks */
+    int64_t mute;           /* a question that nobody will answer, 0 */
+    int thinks_on;          /* its thread would not end */
     tri_remover *remover; /* of checkpoints; NULL where there can be none */
     int is_synced;        /* the journal, since the last event */
     int has_evicted;      /* some went for want of room: it was said */
@@ -109,6 +113,36 @@ tri_status tri_driver_drop_checkpoint(tri_driver *d,
                                       const tri_cmd_drop_checkpoint *c);
 /* At the end, while the record is open. */
 void tri_driver_close_checkpoints(tri_driver *d, int hurries);
+
+/* ---- think.c: questions to the compute thread --------------------------- */
+
+/* Whether the search is led by a thinker. */
+int tri_driver_may_think(const tri_driver *d);
+/* After the events of the opening; what keeps it from thinking is logged. */
+void tri_driver_start_thinking(tri_driver *d);
+tri_status tri_driver_think(tri_driver *d, const tri_cmd_think *c);
+/* Feed the answer, if it is there. */
+tri_status tri_driver_hear(tri_driver *d);
+/* At the end; idempotent. */
+void tri_driver_stop_thinking(tri_driver *d);
+
+/* ---- warm.c: results of earlier studies ---------------------------------- */
+
+typedef struct tri_warm { /* rows of an open event; zeroed: none */
+    tri_warm_row *rows;   /* their texts are owned */
+    int n, room;
+} tri_warm;
+
+/*
+ * What an opening on machines of `machine_class` brings along: the files of
+ * --warm that the study has not read yet, matched to its space by names and
+ * values, and what the study itself has measured on another class.  Says of
+ * each how much was of use.  [out] *out, also on failure: tri_warm_fini.
+ * TRI_EINVAL: of another objective or unit of resource; errors of reading.
+ */
+tri_status tri_driver_read_warm(const tri_driver *d, const char *machine_class,
+                                tri_warm *out);
+void tri_warm_fini(tri_warm *w);
 
 /* ---- watch.c: what nobody reports -------------------------------------- */
 

@@ -121,6 +121,7 @@ static void search(tri_driver *d)
     }
     tri_driver_leave(d);
     tri_channel_flush(d->channel, d->end_by_s > 0 ? 0.02 : FLUSH_S);
+    tri_driver_stop_thinking(d);
     tri_driver_close_checkpoints(d, d->end_by_s > 0);
     if (close_record(d) != TRI_OK) {
         break_off(d);
@@ -133,7 +134,8 @@ static void fill_end(const tri_driver *d, int unsent, tri_net_end *out)
     out->status = d->status;
     out->resumable = d->resumable;
     memcpy(out->why, d->why, sizeof out->why);
-    out->must_exit = d->has_lost || unsent > 0 || d->end_by_s > 0;
+    out->must_exit =
+            d->has_lost || unsent > 0 || d->end_by_s > 0 || d->thinks_on;
 }
 
 static tri_status open_and_search(tri_driver *d)
@@ -174,6 +176,7 @@ tri_status tri_net_tune(const tri_study *study,
     }
     st = open_and_search(&d);
     unsent = d.channel ? tri_channel_reap(d.channel) : 0;
+    tri_driver_stop_thinking(&d);
     fill_end(&d, unsent, out);
     tri_driver_forget_forming(&d);
     tri_channel_destroy(d.channel);

@@ -298,7 +298,7 @@ static void say_class(const tri_driver *d, const char *before, const facts *f)
 }
 
 static tri_status feed_first(tri_driver *d, const tri_study *stored,
-                             int changed, const facts *f)
+                             int changed, const facts *f, const tri_warm *warm)
 {
     tri_attachment files[MOST_FILES];
     tri_event event;
@@ -306,6 +306,9 @@ static tri_status feed_first(tri_driver *d, const tri_study *stored,
 
     snprintf(before, sizeof before, "%s", tri_ctl_machine_class(d->ctl));
     fill_open(d, stored ? stored : d->study, f, files, &event);
+    event.u.open.may_think = (uint8_t)tri_driver_may_think(d);
+    event.u.open.warm = warm->rows;
+    event.u.open.n_warm = warm->n;
     TRI_TRY(tri_driver_feed(d, &event));
     if (changed && !d->ended) {
         memset(&event, 0, sizeof event);
@@ -315,6 +318,7 @@ static tri_status feed_first(tri_driver *d, const tri_study *stored,
         TRI_TRY(tri_driver_feed(d, &event));
     }
     say_class(d, before, f);
+    tri_driver_start_thinking(d);
     TRI_TRY(feed_pool(d));
     memset(&event, 0, sizeof event); /* the pool is complete: begin */
     event.kind = TRI_EV_CLOCK;
@@ -392,10 +396,6 @@ static void say_deadline(const tri_driver *d)
         TRI_LOG_JOB(TRI_LOG_INFO, "the job ends in %.0f s (%s)",
                     end_s - wall_clock(), source);
     }
-    if (d->settings->n_warm > 0) {
-        TRI_LOG_JOB(TRI_LOG_WARN, "--warm is read but not used yet: no "
-                                  "predictor is built");
-    }
 }
 
 /* How much there is to search, and how much of it these ranks can run. */
@@ -462,6 +462,24 @@ static void say_start(const tri_driver *d, const facts *f)
 
 /* ---- opening ------------------------------------------------------------ */
 
+/* The others hear of it, and the search begins; *said: they were told. */
+static tri_status set_out(tri_driver *d, const tri_study *stored, int changed,
+                          const facts *f, int *said)
+{
+    tri_warm warm = {0};
+    tri_status st;
+
+    TRI_TRY_GOTO(st, tri_driver_read_warm(d, f->machine_class, &warm), fini);
+    TRI_TRY_GOTO(st, tri_driver_claim_checkpoints(d), fini);
+    *said = 1; /* should it fail half way, the others are past waiting */
+    TRI_TRY_GOTO(st, announce(d, f), fini);
+    say_start(d, f);
+    st = feed_first(d, stored, changed, f, &warm);
+fini:
+    tri_warm_fini(&warm);
+    return st;
+}
+
 /* The record is open: tell the others and feed the first events; *said: they
  * were told. */
 static tri_status begin(tri_driver *d, const facts *f, int *said)
@@ -483,11 +501,7 @@ static tri_status begin(tri_driver *d, const facts *f, int *said)
         say_resumed(d);
     }
     d->opened_s = wall_clock();
-    TRI_TRY(tri_driver_claim_checkpoints(d));
-    *said = 1; /* should it fail half way, the others are past waiting */
-    TRI_TRY(announce(d, f));
-    say_start(d, f);
-    return feed_first(d, stored, changed, f);
+    return set_out(d, stored, changed, f, said);
 }
 
 static void give_up(tri_driver *d)

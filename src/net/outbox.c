@@ -97,6 +97,8 @@ static tri_status carry_out(tri_driver *d, const tri_command *c)
     case TRI_CMD_VERDICT:
         send_command(d, c->u.verdict.rank, c);
         break;
+    case TRI_CMD_THINK:
+        return tri_driver_think(d, &c->u.think);
     case TRI_CMD_DROP_CHECKPOINT:
         return tri_driver_drop_checkpoint(d, &c->u.drop_checkpoint);
     case TRI_CMD_STRIKE:
@@ -108,7 +110,7 @@ static tri_status carry_out(tri_driver *d, const tri_command *c)
     case TRI_CMD_END:
         end(d, &c->u.end);
         break;
-    default: /* think: no thinker stands ready */
+    default:
         break;
     }
     return TRI_OK;
