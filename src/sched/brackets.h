@@ -118,14 +118,14 @@ tri_job tri_brackets_new_by_share(const tri_brackets *b, int may_create);
 
 /* Brackets are listed by their base: for those with one of each. */
 tri_status tri_brackets_take(void *state, const tri_job *job, int64_t trial);
-tri_status tri_brackets_result(void *state, int64_t trial, int rung,
+tri_status tri_brackets_result(void *state, int64_t trial, int k,
                                tri_result_kind kind, double score);
-tri_status tri_brackets_drop(void *state, int64_t trial, int rung);
+tri_status tri_brackets_drop(void *state, int64_t trial, int k);
 void tri_brackets_park(void *state, int64_t trial, int parked);
 int tri_brackets_is_idle(const void *state);
 int tri_brackets_rungs(const void *state, tri_rung_view *out, int max);
-int64_t tri_brackets_ranking(const void *state, int base, int rung,
+int64_t tri_brackets_ranking(const void *state, int base, int k,
                              int64_t *trials, int64_t max);
-int tri_brackets_was_promoted(const void *state, int64_t trial, int rung);
+int tri_brackets_was_promoted(const void *state, int64_t trial, int k);
 
 #endif

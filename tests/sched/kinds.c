@@ -29,7 +29,7 @@ static int64_t take(tri_sched *s, int64_t *next, tri_job *job)
     if (job->kind == TRI_JOB_NONE) {
         return -1;
     }
-    trial = job->kind == TRI_JOB_NEW ? (*next)++ : job->trial;
+    trial = next && job->kind == TRI_JOB_NEW ? (*next)++ : job->trial;
     assert_int_equal(tri_sched_take(s, job, trial), TRI_OK);
     return trial;
 }
