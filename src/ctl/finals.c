@@ -168,20 +168,24 @@ tri_status tri_ctl_finals_begin(tri_ctl *ctl)
     return st;
 }
 
-/* How many repeats there will have been by the end of the time. */
+/* How many repeats there will have been by the end of the time, of those that
+ * the study wants.  A cut is no promise: predictions made from short rungs may
+ * prove too long, and what time they leave is used. */
 static void plan(tri_ctl *ctl)
 {
     tri_finals *f = &ctl->finals;
+    int wanted = ctl->study->finals.repeats;
     double left = time_left(ctl);
     double each = repeat_s(ctl);
     int fit;
 
-    if (!(each > 0) || !(left < each * (f->repeats - f->repeat))) {
+    f->repeats = wanted;
+    if (!(each > 0) || !(left < each * (wanted - f->repeat))) {
         return;
     }
     fit = f->repeat + (left > 0 ? (int)(left / each) : 0);
-    fit = fit < REPEATS_LEAST ? REPEATS_LEAST : fit;
-    f->repeats = fit < f->repeats ? fit : f->repeats;
+    f->repeats = fit < REPEATS_LEAST ? REPEATS_LEAST : fit;
+    f->repeats = f->repeats < wanted ? f->repeats : wanted;
 }
 
 static void next_repeat(tri_ctl *ctl)

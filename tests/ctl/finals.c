@@ -231,6 +231,32 @@ static void repeats_are_cut_to_the_time(void **state)
     world_fini(&w);
 }
 
+/* What the runs of the search took says too much of the finals' time: what was
+ * cut for it comes back as they turn out to be shorter. */
+static void a_cut_is_no_promise(void **state)
+{
+    world w;
+    int64_t order[64];
+    tri_answer a;
+
+    (void)state;
+    world_init(&w, RATE "finals: {top: 2, repeats: 6}\n");
+    w.max_time_s = 70;
+    world_begin(&w, 1, 1);
+    while (!w.ended && w.runs[0].phase == TRI_PHASE_SEARCH) {
+        w.now += 4;
+        world_run(&w, w.runs[0].run, speed[w.runs[0].trial]);
+    }
+    assert_false(w.ended);
+    /* twelve runs of 4 s each, as it seems: there is time for nine */
+    assert_true(70 - w.now < 12 * 4);
+    assert_int_equal(finals(&w, 0, order, 64), 12);
+    tri_ctl_answer(w.ctl, &a);
+    assert_int_equal(a.winner.repeats, 6);
+    assert_true(w.now <= 70);
+    world_fini(&w);
+}
+
 /* Two repeats at the top rung would take far longer than there is time: the
  * finals are held at the highest rung that was reached. */
 static void rung_is_cut_to_the_time(void **state)
@@ -375,6 +401,7 @@ int main(void)
             cmocka_unit_test(none_and_nobody_to_compare_with),
             cmocka_unit_test(a_failed_run_is_repeated_once),
             cmocka_unit_test(repeats_are_cut_to_the_time),
+            cmocka_unit_test(a_cut_is_no_promise),
             cmocka_unit_test(rung_is_cut_to_the_time),
             cmocka_unit_test(more_time_is_used),
             cmocka_unit_test(finals_cut_short_do_not_bind),
