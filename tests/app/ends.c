@@ -155,11 +155,7 @@ static void refuse(const char *name, const char *model, const char *more)
 static void what_is_not_built_is_refused(void **state)
 {
     (void)state;
-    refuse("pasha", "{kind: synthetic}", "scheduler: pasha\n");
-    refuse("halving", "{kind: synthetic}", "scheduler: sha\n");
     refuse("evolve", "{kind: synthetic}", "search: evolution\n");
-    refuse("acquire", "{kind: synthetic}",
-           "search: {proposer: acquisition, predictor: gp}\n");
     refuse("dlrm", "{kind: dlrm}", "");
 }
 

@@ -260,12 +260,12 @@ static void what_is_not_built_is_said(void **state)
     tri_study *s =
             read_with("{dp: {int: [1, 2]}, zero: {choice: [0, 1]}}",
                       "exclusive: node\n"
-                      "search: {proposer: acquisition, predictor: gp}\n");
+                      "search: {proposer: evolution, predictor: gp}\n");
     tri_why why;
 
     (void)state;
-    assert_int_equal(s->n_unbuilt, 3);
-    assert_int_equal(s->n_notes, 4);
+    assert_int_equal(s->n_unbuilt, 2);
+    assert_int_equal(s->n_notes, 3);
     assert_int_equal(tri_space_count(s->space), 2);
     assert_int_equal(tri_space_why(s->space, "dp=2,zero=1", &why), TRI_OK);
     assert_false(why.valid);
