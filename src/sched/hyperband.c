@@ -68,4 +68,5 @@ const tri_sched_ops tri_sched_hyperband = {
         .rungs = tri_brackets_rungs,
         .ranking = tri_brackets_ranking,
         .was_promoted = tri_brackets_was_promoted,
+        .is_over = tri_sync_is_over,
         .planned = tri_sync_planned};

@@ -294,3 +294,18 @@ int64_t tri_sync_planned(const void *state, int base, int rung)
     }
     return rung >= base && rung < s->brackets.ladder->n ? n : 0;
 }
+
+/* Once as many as will ever go on stand before it: its place only grows. */
+int tri_sync_is_over(const void *state, int64_t trial, int rung)
+{
+    const tri_sync *s = state;
+    const tri_entry *e = &s->brackets.entries[trial];
+    const tri_bracket *bracket = &s->brackets.list[e->bracket];
+
+    if (e->state != TRI_ENTRY_PAUSED || e->rung != rung) {
+        return e->state == TRI_ENTRY_OUT;
+    }
+    return tri_standings_place(&s->brackets.nodes, bracket->rungs[rung].root,
+                               e->node) >=
+           tri_sync_planned(state, bracket->base, rung + 1);
+}

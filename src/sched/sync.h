@@ -62,6 +62,7 @@ tri_status tri_sync_result(void *state, int64_t trial, int rung,
                            tri_result_kind kind, double score);
 tri_status tri_sync_drop(void *state, int64_t trial, int rung);
 void tri_sync_park(void *state, int64_t trial, int parked);
+int tri_sync_is_over(const void *state, int64_t trial, int rung);
 int64_t tri_sync_planned(const void *state, int base, int rung);
 
 #endif

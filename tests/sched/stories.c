@@ -88,7 +88,7 @@ typedef struct story {
     known t[TRIALS];
     int64_t slot[SLOTS];
     int busy;
-    int64_t created, promoted;
+    int64_t created, promoted, over;
     uint64_t digest;
 } story;
 
@@ -251,6 +251,10 @@ static void end_run(story *s)
     if (s->w->set.kind == TRI_SCHED_ASHA_STOP) {
         check_stop(s, trial, k);
     }
+    if (is_sync(s)) { /* whoever is said to be through never goes on */
+        t->over |= tri_sched_is_over(s->s, trial, k) != 0;
+        s->over += t->over;
+    }
 }
 
 static void park(story *s)
@@ -394,6 +398,7 @@ static void every_story_ends(void **state)
             tell(&kinds[k], seed, &again);
             assert_int_equal(once.digest, again.digest);
             promoted += once.promoted;
+            assert_true(!is_sync(&once) || once.over > 0);
         }
         assert_true(promoted > 0 || kinds[k].set.kind == TRI_SCHED_NONE);
         promoted = 0;
