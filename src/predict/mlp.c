@@ -1,0 +1,560 @@
+/*
+ * An ensemble of small networks over configurations and resources: the
+ * predictor of CubicML (Wen et al., 2024), which learns the order of values by
+ * a margin-ranking loss; mlp-squared is the same with the squared loss.
+ *
+ * Each of five members leaves out one of five folds of configurations.  A
+ * ranking score has no unit: each member's is standardised over all samples,
+ * and a straight line that never falls, fitted to what members say of the
+ * samples that they left out, makes values of it.  Where the scores explain
+ * nothing the line is flat: the mean is that of the values and the deviation
+ * theirs.  The spread is that between members, and what the line leaves
+ * unexplained times the share that it leaves unexplained.
+ */
+#include "src/predict/mlp.h"
+#include "src/predict/folds.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MEMBERS 5
+#define H       TRI_NET_H
+/* Rows at a time. */
+#define BLOCK 64
+/* Of the values' own deviation: what no predicted one is below. */
+#define LEAST_SD 0.01
+/* A column that hardly varies is not blown up. */
+#define LEAST_SCALE 0.05
+/* Squared distance, in columns, at which a pending run tells e^-1/2. */
+#define REACH 0.125
+
+struct tri_model {
+    tri_net_loss loss;
+    int n, width, has_resource;
+    int flat;                               /* nothing was learned from */
+    double mean, scale;                     /* of the values */
+    float *shift, *by;                      /* of columns */
+    float *p;                               /* MEMBERS networks */
+    double centre[MEMBERS], level[MEMBERS]; /* of their scores */
+    double slope, offset;   /* from scores to standardised values */
+    double rest, explained; /* variance about the line; share explained */
+    int n_pending, room;
+    float *pending; /* rows */
+};
+
+static int columns_of(const tri_model *m)
+{
+    return m->width + m->has_resource;
+}
+
+static size_t net_size(const tri_model *m)
+{
+    return tri_net_size(columns_of(m));
+}
+
+static void mlp_destroy(tri_model *m)
+{
+    if (m) {
+        free(m->shift);
+        free(m->p);
+        free(m->pending);
+        free(m);
+    }
+}
+
+/* ---- rows -----------------------------------------------------------------
+ */
+
+static int resources_differ(const tri_samples *s)
+{
+    for (int i = 1; s->resource && i < s->n; i++) {
+        if (s->resource[i] != s->resource[0]) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+static void set_row(const tri_model *m, const double *x, double resource,
+                    float *row)
+{
+    for (int j = 0; j < m->width; j++) {
+        row[j] = ((float)x[j] - m->shift[j]) * m->by[j];
+    }
+    if (m->has_resource) {
+        row[m->width] =
+                ((float)log(resource) - m->shift[m->width]) * m->by[m->width];
+    }
+}
+
+static double column_at(const tri_model *m, const tri_samples *s, int i, int j)
+{
+    return j < m->width ? s->x[(size_t)i * (size_t)m->width + (size_t)j]
+                        : log(s->resource[i]);
+}
+
+static void standardise_columns(tri_model *m, const tri_samples *s)
+{
+    for (int j = 0; j < columns_of(m); j++) {
+        double mean = 0;
+        double square = 0;
+
+        for (int i = 0; i < s->n; i++) {
+            mean += column_at(m, s, i, j) / s->n;
+        }
+        for (int i = 0; i < s->n; i++) {
+            double d = column_at(m, s, i, j) - mean;
+
+            square += d * d / s->n;
+        }
+        m->shift[j] = (float)mean;
+        m->by[j] = (float)(1 / fmax(sqrt(square), LEAST_SCALE));
+    }
+}
+
+static void standardise_values(tri_model *m, const double *y, int n)
+{
+    double square = 0;
+
+    for (int i = 0; i < n; i++) {
+        m->mean += y[i] / n;
+    }
+    for (int i = 0; i < n; i++) {
+        square += (y[i] - m->mean) * (y[i] - m->mean) / n;
+    }
+    m->flat = !(square > 0);
+    m->scale = m->flat ? 1 : sqrt(square);
+}
+
+/* ---- calibration ----------------------------------------------------------
+ */
+
+/* Scores about 0 with deviation 1 over all samples. */
+static void standardise_scores(tri_model *m, int k, const float *score, int n)
+{
+    double square = 0;
+
+    for (int i = 0; i < n; i++) {
+        m->centre[k] += (double)score[i] / n;
+    }
+    for (int i = 0; i < n; i++) {
+        double d = (double)score[i] - m->centre[k];
+
+        square += d * d / n;
+    }
+    m->level[k] = square > 1e-12 ? 1 / sqrt(square) : 0;
+}
+
+/* The line from what was said of samples left out to their values. */
+static void calibrate(tri_model *m, const float *said, const float *y, int n)
+{
+    double mean = 0;
+    double xx = 0;
+    double xy = 0;
+    double yy = 0;
+
+    for (int i = 0; i < n; i++) {
+        mean += (double)said[i] / n;
+    }
+    for (int i = 0; i < n; i++) {
+        double d = (double)said[i] - mean;
+
+        xx += d * d / n;
+        xy += d * (double)y[i] / n;
+        yy += (double)y[i] * (double)y[i] / n;
+    }
+    /* one sample more that explains nothing: a few do not make a slope */
+    m->slope = fmax(xy, 0) / (xx + 1.0 / n);
+    m->offset = -m->slope * mean;
+    m->rest = yy - 2 * m->slope * xy + m->slope * m->slope * xx;
+    m->rest = fmax(m->rest, 0);
+    m->explained = yy > 0 ? fmax(1 - m->rest / yy, 0) : 0;
+}
+
+/* ---- fit ------------------------------------------------------------------
+ */
+
+typedef struct workspace { /* of a fit */
+    float *x, *y;          /* n x columns; n */
+    float *score, *said;
+    float *hidden;
+    int *fold;
+} workspace;
+
+static int workspace_init(workspace *r, const tri_model *m)
+{
+    size_t n = (size_t)m->n;
+
+    r->x = malloc(n * ((size_t)columns_of(m) + 3 + 2 * H) * sizeof *r->x);
+    r->fold = malloc(n * sizeof *r->fold);
+    if (!r->x || !r->fold) {
+        return 0;
+    }
+    r->y = r->x + n * (size_t)columns_of(m);
+    r->score = r->y + n;
+    r->said = r->score + n;
+    r->hidden = r->said + n;
+    return 1;
+}
+
+static void workspace_fini(workspace *r)
+{
+    free(r->x);
+    free(r->fold);
+}
+
+static tri_status learn(tri_model *m, const tri_samples *s, workspace *r,
+                        uint64_t seed)
+{
+    tri_net_data data = {s->n, columns_of(m), r->x, r->y};
+    int n_folds;
+
+    TRI_TRY(tri_folds_deal(s->x, s->n, s->width, MEMBERS, s->n, seed, r->fold,
+                           &n_folds));
+    for (int i = 0; i < s->n; i++) {
+        set_row(m, s->x + (size_t)i * (size_t)m->width,
+                m->has_resource ? s->resource[i] : 1,
+                r->x + (size_t)i * (size_t)data.d);
+        r->y[i] = (float)((s->y[i] - m->mean) / m->scale);
+    }
+    for (int k = 0; k < MEMBERS; k++) {
+        float *p = m->p + (size_t)k * net_size(m);
+        /* of one configuration nothing is left out */
+        int left_out = n_folds > 1 ? k % n_folds : -2;
+
+        TRI_TRY(tri_net_train(&data, r->fold, left_out, m->loss, seed,
+                              (uint64_t)k, p));
+        tri_net_scores(p, data.d, r->x, s->n, r->hidden, r->score);
+        standardise_scores(m, k, r->score, s->n);
+        for (int i = 0; i < s->n; i++) {
+            if (r->fold[i] == left_out || n_folds < 2) {
+                r->said[i] = (float)(((double)r->score[i] - m->centre[k]) *
+                                     m->level[k]);
+            }
+        }
+    }
+    calibrate(m, r->said, r->y, s->n);
+    return TRI_OK;
+}
+
+static tri_status fit_into(tri_model *m, const tri_samples *s, uint64_t seed)
+{
+    size_t columns = (size_t)columns_of(m) + 1;
+    workspace r;
+    tri_status st;
+
+    m->shift = calloc(2 * columns, sizeof *m->shift);
+    m->p = calloc(MEMBERS * net_size(m), sizeof *m->p);
+    if (!m->shift || !m->p) {
+        return TRI_FAIL(TRI_ENOMEM, "no memory for a model");
+    }
+    m->by = m->shift + columns;
+    standardise_columns(m, s);
+    standardise_values(m, s->y, s->n);
+    m->rest = 1;
+    if (m->flat || columns_of(m) == 0) {
+        m->flat = 1;
+        return TRI_OK;
+    }
+    st = workspace_init(&r, m) ? learn(m, s, &r, seed)
+                               : TRI_FAIL(TRI_ENOMEM,
+                                          "no memory for networks of "
+                                          "%d samples",
+                                          s->n);
+    workspace_fini(&r);
+    return st;
+}
+
+static tri_status fit(tri_net_loss loss, const tri_samples *s, uint64_t seed,
+                      tri_model **out)
+{
+    tri_model *m;
+    tri_status st;
+
+    if (s->n < 1) {
+        return TRI_FAIL(TRI_EINVAL, "a model needs a sample");
+    }
+    m = calloc(1, sizeof *m);
+    if (!m) {
+        return TRI_FAIL(TRI_ENOMEM, "no memory for a model");
+    }
+    m->loss = loss;
+    m->n = s->n;
+    m->width = s->width;
+    m->has_resource = resources_differ(s);
+    st = fit_into(m, s, seed);
+    if (st != TRI_OK) {
+        mlp_destroy(m);
+        return st;
+    }
+    *out = m;
+    return TRI_OK;
+}
+
+static tri_status rank_fit(const tri_encoding *e, const tri_samples *s,
+                           uint64_t seed, const tri_model *before,
+                           tri_model **out)
+{
+    (void)e;
+    (void)before;
+    return fit(TRI_NET_RANK, s, seed, out);
+}
+
+static tri_status square_fit(const tri_encoding *e, const tri_samples *s,
+                             uint64_t seed, const tri_model *before,
+                             tri_model **out)
+{
+    (void)e;
+    (void)before;
+    return fit(TRI_NET_SQUARE, s, seed, out);
+}
+
+/* ---- predict --------------------------------------------------------------
+ */
+
+typedef struct block { /* of rows to predict */
+    int n;
+    float *x, *hidden, *score;           /* BLOCK x columns, x 2 H, x MEMBERS */
+    double mean[BLOCK], variance[BLOCK]; /* of standardised values */
+    double member[MEMBERS][BLOCK];
+} block;
+
+static int block_init(block *b, const tri_model *m)
+{
+    size_t columns = (size_t)columns_of(m);
+
+    b->x = malloc(BLOCK * (columns + 2 * H + 1) * sizeof *b->x);
+    if (!b->x) {
+        return 0;
+    }
+    b->hidden = b->x + BLOCK * columns;
+    b->score = b->hidden + (size_t)(BLOCK * 2 * H);
+    return 1;
+}
+
+/* What is left of a row's variance when the pending runs will be known. */
+static double left_of(const tri_model *m, const float *x)
+{
+    int d = columns_of(m);
+    double left = 1;
+
+    for (int p = 0; p < m->n_pending; p++) {
+        const float *its = m->pending + (size_t)p * (size_t)d;
+        float square = 0;
+        double k;
+
+        for (int j = 0; j < d; j++) {
+            square += (x[j] - its[j]) * (x[j] - its[j]);
+        }
+        k = exp(-0.5 * (double)square / (REACH * d));
+        left *= 1 - k * k;
+    }
+    return left;
+}
+
+static void ask_members(const tri_model *m, block *b)
+{
+    for (int k = 0; k < MEMBERS; k++) {
+        tri_net_scores(m->p + (size_t)k * net_size(m), columns_of(m), b->x,
+                       b->n, b->hidden, b->score);
+        for (int i = 0; i < b->n; i++) {
+            double z = ((double)b->score[i] - m->centre[k]) * m->level[k];
+
+            b->member[k][i] = m->offset + m->slope * z;
+        }
+    }
+}
+
+static double floor_of(const tri_model *m)
+{
+    return LEAST_SD * LEAST_SD + (1 - m->explained) * m->rest;
+}
+
+/* b->x is set. */
+static void predict_block(const tri_model *m, block *b)
+{
+    int d = columns_of(m);
+
+    if (m->flat) {
+        for (int i = 0; i < b->n; i++) {
+            b->mean[i] = 0;
+            b->variance[i] = LEAST_SD * LEAST_SD + 1 / ((double)m->n * m->n);
+        }
+        return;
+    }
+    ask_members(m, b);
+    for (int i = 0; i < b->n; i++) {
+        double mean = 0;
+        double square = 0;
+
+        for (int k = 0; k < MEMBERS; k++) {
+            mean += b->member[k][i] / MEMBERS;
+        }
+        for (int k = 0; k < MEMBERS; k++) {
+            square += (b->member[k][i] - mean) * (b->member[k][i] - mean) /
+                      (MEMBERS - 1);
+        }
+        b->mean[i] = mean;
+        b->variance[i] = (square + floor_of(m)) *
+                                 left_of(m, b->x + (size_t)i * (size_t)d) +
+                         LEAST_SD * LEAST_SD;
+    }
+}
+
+/* Where there is no memory, what is known without the networks. */
+static void predict_nothing(const tri_model *m, block *b)
+{
+    for (int i = 0; i < b->n; i++) {
+        b->mean[i] = 0;
+        b->variance[i] = 1;
+    }
+    (void)m;
+}
+
+static void mlp_predict(const tri_model *m, const double *x, int n,
+                        double resource, double *mean, double *sd)
+{
+    block b;
+    int ok = block_init(&b, m);
+    size_t d = (size_t)columns_of(m);
+
+    for (int i = 0; i < n; i += BLOCK) {
+        b.n = n - i < BLOCK ? n - i : BLOCK;
+        for (int k = 0; ok && k < b.n; k++) {
+            set_row(m, x + (size_t)(i + k) * (size_t)m->width, resource,
+                    b.x + (size_t)k * d);
+        }
+        if (ok) {
+            predict_block(m, &b);
+        } else {
+            predict_nothing(m, &b);
+        }
+        for (int k = 0; k < b.n; k++) {
+            mean[i + k] = m->mean + m->scale * b.mean[k];
+            if (sd) {
+                sd[i + k] = m->scale * sqrt(b.variance[k]);
+            }
+        }
+    }
+    free(b.x);
+}
+
+/* ---- pending --------------------------------------------------------------
+ */
+
+/* The value does not count: what is believed of a pending run is the mean. */
+static tri_status mlp_add(tri_model *m, const double *x, double y,
+                          double resource)
+{
+    size_t d = (size_t)columns_of(m);
+
+    (void)y;
+    if (m->n_pending == m->room) {
+        int room = 2 * m->room + 16;
+        float *grown =
+                realloc(m->pending, ((size_t)room * d + 1) * sizeof *grown);
+
+        if (!grown) {
+            return TRI_FAIL(TRI_ENOMEM, "no memory for a pending run");
+        }
+        m->pending = grown;
+        m->room = room;
+    }
+    set_row(m, x, resource, m->pending + (size_t)m->n_pending * d);
+    m->n_pending++;
+    return TRI_OK;
+}
+
+static void mlp_truncate(tri_model *m, int n)
+{
+    if (n < m->n + m->n_pending) {
+        m->n_pending = n > m->n ? n - m->n : 0;
+    }
+}
+
+static int mlp_size(const tri_model *m)
+{
+    return m->n + m->n_pending;
+}
+
+/* ---- draw -----------------------------------------------------------------
+ */
+
+/* The mean, members' deviations from it in one random mixture for all rows,
+ * and what they leave unexplained, of each row by itself. */
+static void draw_block(const tri_model *m, block *b, const double *z,
+                       tri_rng *rng, double *out)
+{
+    for (int i = 0; i < b->n; i++) {
+        double v = b->mean[i];
+
+        for (int k = 0; k < MEMBERS && !m->flat; k++) {
+            v += z[k] * (b->member[k][i] - b->mean[i]) / sqrt(MEMBERS - 1);
+        }
+        v += sqrt(m->flat ? b->variance[i] : floor_of(m)) * tri_rng_normal(rng);
+        out[i] = m->mean + m->scale * v;
+    }
+}
+
+static tri_status mlp_draw(const tri_model *m, const double *x, int n,
+                           double resource, uint64_t seed, double *out)
+{
+    tri_rng rng = tri_rng_stream(seed, 0, TRI_RNG_EXPLORE);
+    size_t d = (size_t)columns_of(m);
+    double z[MEMBERS];
+    block b;
+
+    if (!block_init(&b, m)) {
+        return TRI_FAIL(TRI_ENOMEM, "no memory for a draw");
+    }
+    for (int k = 0; k < MEMBERS; k++) {
+        z[k] = tri_rng_normal(&rng);
+    }
+    for (int i = 0; i < n; i += BLOCK) {
+        b.n = n - i < BLOCK ? n - i : BLOCK;
+        for (int k = 0; k < b.n; k++) {
+            set_row(m, x + (size_t)(i + k) * (size_t)m->width, resource,
+                    b.x + (size_t)k * d);
+        }
+        predict_block(m, &b);
+        draw_block(m, &b, z, &rng, out + i);
+    }
+    free(b.x);
+    return TRI_OK;
+}
+
+static void mlp_describe(const tri_model *m, char *buf, size_t bytes)
+{
+    snprintf(buf, bytes,
+             "members=%d hidden=%dx2 loss=%s slope=%.3g "
+             "explained=%.3g n=%d",
+             MEMBERS, H, m->loss == TRI_NET_RANK ? "rank" : "square", m->slope,
+             m->explained, m->n);
+}
+
+const tri_predictor_ops tri_predictor_mlp = {
+        .name = "mlp",
+        .fit = rank_fit,
+        .predict = mlp_predict,
+        .add = mlp_add,
+        .truncate = mlp_truncate,
+        .size = mlp_size,
+        .draw = mlp_draw,
+        .describe = mlp_describe,
+        .destroy = mlp_destroy,
+};
+
+const tri_predictor_ops tri_predictor_mlp_squared = {
+        .name = "mlp-squared",
+        .fit = square_fit,
+        .predict = mlp_predict,
+        .add = mlp_add,
+        .truncate = mlp_truncate,
+        .size = mlp_size,
+        .draw = mlp_draw,
+        .describe = mlp_describe,
+        .destroy = mlp_destroy,
+};

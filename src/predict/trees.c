@@ -1,0 +1,484 @@
+/*
+ * A tree ensemble over configurations and resources: the predictor.
+ *
+ * Ten sequences of twenty extremely randomised trees.  Each leaves out one of
+ * five folds of configurations, so that two say of every sample what they make
+ * of it unseen: the mean square of their error against that of their
+ * disagreement says how much more the members are wrong than they differ, and
+ * by so much the spread between members is that of the prediction: between
+ * sequences and within them, the two parts of the law of total variance
+ * (Hutter, Xu, Hoos and Leyton-Brown, Artificial Intelligence 206, 2014,
+ * section 4.3.2).
+ *
+ * A run that is pending changes no mean and makes the spread smaller where
+ * trees put it together with a configuration: the share of trees that do is
+ * the ensemble's own kernel.
+ */
+#include "src/predict/trees.h"
+#include "src/predict/folds.h"
+#include "trireme/predict.h"
+#include "trireme/rng.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FOLDS   5
+#define MEMBERS 10
+#define ROUNDS  20
+#define TREES   (MEMBERS * ROUNDS)
+/* Fewer samples than this are not divided; of a few samples, fewer. */
+#define SPLIT_MOST  5
+#define SPLIT_LEAST 2
+#define SPLIT_EVERY 20
+/* Of the values' own deviation: what no predicted one is below. */
+#define LEAST_SD 0.01
+/* A member's disagreements are few: so many more of the mean size. */
+#define SHRINK 3
+/* Rows at a time, and columns to a vector. */
+#define BLOCK 64
+#define LANES TRI_TREES_LANES
+
+struct tri_model {
+    tri_trees trees;
+    int n, width;
+    int has_resource;
+    double mean, scale; /* of the values */
+    /* of samples left out, standardised: the mean square of the error, and
+     * the variance between members */
+    double error, between;
+    int n_pending, room;
+    int *pending; /* leaves: TREES of each */
+};
+
+static void trees_destroy(tri_model *m)
+{
+    if (m) {
+        tri_trees_fini(&m->trees);
+        free(m->pending);
+        free(m);
+    }
+}
+
+/* ---- fit ------------------------------------------------------------------
+ */
+
+static int resources_differ(const tri_samples *s)
+{
+    for (int i = 1; s->resource && i < s->n; i++) {
+        if (s->resource[i] != s->resource[0]) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+static int stride_of(const tri_model *m)
+{
+    return (m->width + m->has_resource + LANES) / LANES * LANES;
+}
+
+/* A row for the trees: columns, the logarithm of the resource, zeros. */
+static void set_row(const tri_model *m, const double *x, double resource,
+                    float *row)
+{
+    memset(row, 0, (size_t)stride_of(m) * sizeof *row);
+    for (int j = 0; j < m->width; j++) {
+        row[j] = (float)x[j];
+    }
+    if (m->has_resource) {
+        row[m->width] = (float)log(resource);
+    }
+}
+
+static void standardise(tri_model *m, const double *y, int n)
+{
+    double square = 0;
+
+    m->mean = 0;
+    for (int i = 0; i < n; i++) {
+        m->mean += y[i] / n;
+    }
+    for (int i = 0; i < n; i++) {
+        square += (y[i] - m->mean) * (y[i] - m->mean) / n;
+    }
+    m->scale = square > 0 ? sqrt(square) : 1;
+}
+
+/* [out] sum[n]: what member k predicts of rows x[n][stride]; n <= BLOCK. */
+static void ask_member(const tri_model *m, int k, const float *x, int n,
+                       double *sum)
+{
+    int leaf[BLOCK];
+
+    memset(sum, 0, (size_t)n * sizeof *sum);
+    for (int i = 0; i < ROUNDS; i++) {
+        tri_trees_walk(&m->trees, m->trees.root[k * ROUNDS + i], x, n, leaf);
+        for (int r = 0; r < n; r++) {
+            sum[r] += (double)m->trees.node[leaf[r]].value;
+        }
+    }
+}
+
+/* From what the first two members that left a sample out make of it. */
+static void calibrate(tri_model *m, const tri_trees_data *d, const int *fold,
+                      int n_folds)
+{
+    m->error = m->between = 1; /* one sample more, of which nothing is known */
+    for (int i = 0; i < d->n && n_folds > 1; i++) {
+        const float *row = d->x + (size_t)i * (size_t)d->stride;
+        double a, b, off;
+
+        ask_member(m, fold[i], row, 1, &a);
+        ask_member(m, fold[i] + n_folds, row, 1, &b);
+        off = (a + b) / 2 - (double)d->y[i];
+        m->error += off * off;
+        m->between += (a - b) * (a - b) / 2;
+    }
+    if (n_folds > 1) {
+        m->error /= d->n + 1;
+        m->between /= d->n + 1;
+    }
+}
+
+static tri_status grow_from(tri_model *m, const tri_trees_data *d,
+                            const int *fold, int n_folds, uint64_t seed)
+{
+    int split = SPLIT_LEAST + d->n / SPLIT_EVERY;
+
+    m->trees = (tri_trees){.n_members = MEMBERS,
+                           .rounds = ROUNDS,
+                           .stride = d->stride,
+                           .split = split < SPLIT_MOST ? split : SPLIT_MOST};
+    TRI_TRY(tri_trees_grow(&m->trees, d, fold, n_folds, seed));
+    calibrate(m, d, fold, n_folds);
+    return TRI_OK;
+}
+
+static tri_status grow(tri_model *m, const tri_samples *s, uint64_t seed)
+{
+    int w = stride_of(m);
+    size_t n = (size_t)s->n;
+    float *x = malloc(n * ((size_t)w + 1) * sizeof *x);
+    float *y = x ? x + n * (size_t)w : NULL;
+    int *fold = malloc(n * sizeof *fold);
+    int n_folds;
+    tri_status st = TRI_OK;
+
+    if (!x || !fold) {
+        st = TRI_FAIL(TRI_ENOMEM, "no memory for trees of %d samples", s->n);
+    } else {
+        st = tri_folds_deal(s->x, s->n, s->width, FOLDS, s->n, seed, fold,
+                            &n_folds);
+    }
+    if (st == TRI_OK) {
+        standardise(m, s->y, s->n);
+        for (int i = 0; i < s->n; i++) {
+            set_row(m, s->x + (size_t)i * (size_t)m->width,
+                    m->has_resource ? s->resource[i] : 1,
+                    x + (size_t)i * (size_t)w);
+            y[i] = (float)((s->y[i] - m->mean) / m->scale);
+        }
+        st = grow_from(m, &(tri_trees_data){s->n, w, x, y}, fold, n_folds,
+                       seed);
+    }
+    free(x);
+    free(fold);
+    return st;
+}
+
+static tri_status trees_fit(const tri_encoding *e, const tri_samples *s,
+                            uint64_t seed, const tri_model *before,
+                            tri_model **out)
+{
+    tri_model *m;
+    tri_status st;
+
+    (void)e;
+    (void)before;
+    if (s->n < 1) {
+        return TRI_FAIL(TRI_EINVAL, "a model needs a sample");
+    }
+    m = calloc(1, sizeof *m);
+    if (!m) {
+        return TRI_FAIL(TRI_ENOMEM, "no memory for a model");
+    }
+    m->n = s->n;
+    m->width = s->width;
+    m->has_resource = resources_differ(s);
+    st = grow(m, s, seed);
+    if (st != TRI_OK) {
+        trees_destroy(m);
+        return st;
+    }
+    *out = m;
+    return TRI_OK;
+}
+
+/* ---- predict --------------------------------------------------------------
+ */
+
+typedef struct block { /* of rows to predict */
+    int n;
+    float *x; /* BLOCK x stride */
+    int *met; /* n_pending x BLOCK: trees that put both together */
+    double member[MEMBERS][BLOCK];
+    double mean[BLOCK], variance[BLOCK]; /* of standardised values */
+} block;
+
+static int block_init(block *b, const tri_model *m)
+{
+    b->x = malloc(BLOCK * (size_t)stride_of(m) * sizeof *b->x);
+    b->met = malloc((BLOCK * (size_t)m->n_pending + 1) * sizeof *b->met);
+    return b->x && b->met;
+}
+
+static void block_fini(block *b)
+{
+    free(b->x);
+    free(b->met);
+}
+
+/* Which trees put rows and pending runs together. */
+static void meet(const tri_model *m, block *b, int tree, const int *leaf)
+{
+    for (int p = 0; p < m->n_pending; p++) {
+        int *met = b->met + (size_t)p * BLOCK;
+        int its = m->pending[p * TREES + tree];
+
+        for (int i = 0; i < b->n; i++) {
+            met[i] += leaf[i] == its;
+        }
+    }
+}
+
+/* What is left of a variance when the pending runs will be known. */
+static double left_of(const tri_model *m, const block *b, int i)
+{
+    double left = 1;
+
+    for (int p = 0; p < m->n_pending; p++) {
+        double k = (double)b->met[(size_t)p * BLOCK + (size_t)i] / TREES;
+
+        left *= 1 - k * k;
+    }
+    return left;
+}
+
+static void ask_members(const tri_model *m, block *b)
+{
+    int leaf[BLOCK];
+
+    memset(b->met, 0, BLOCK * (size_t)m->n_pending * sizeof *b->met);
+    memset(b->member, 0, sizeof b->member);
+    for (int t = 0; t < TREES; t++) {
+        double *sum = b->member[t / ROUNDS];
+
+        tri_trees_walk(&m->trees, m->trees.root[t], b->x, b->n, leaf);
+        for (int i = 0; i < b->n; i++) {
+            sum[i] += (double)m->trees.node[leaf[i]].value;
+        }
+        meet(m, b, t, leaf);
+    }
+}
+
+/* Of members' disagreement about one row: the variance of the prediction. */
+static double variance_of(const tri_model *m, double square)
+{
+    double between = (square + SHRINK * m->between) / (MEMBERS - 1 + SHRINK);
+
+    return m->error * between / m->between;
+}
+
+/* b->x is set. */
+static void predict_block(const tri_model *m, block *b)
+{
+    ask_members(m, b);
+    for (int i = 0; i < b->n; i++) {
+        double mean = 0;
+        double square = 0;
+
+        for (int k = 0; k < MEMBERS; k++) {
+            mean += b->member[k][i] / MEMBERS;
+        }
+        for (int k = 0; k < MEMBERS; k++) {
+            square += (b->member[k][i] - mean) * (b->member[k][i] - mean);
+        }
+        b->mean[i] = mean;
+        b->variance[i] =
+                variance_of(m, square) * left_of(m, b, i) + LEAST_SD * LEAST_SD;
+    }
+}
+
+static void trees_predict(const tri_model *m, const double *x, int n,
+                          double resource, double *mean, double *sd)
+{
+    block b;
+    int ok = block_init(&b, m);
+    size_t w = (size_t)stride_of(m);
+
+    for (int i = 0; i < n; i += BLOCK) {
+        b.n = n - i < BLOCK ? n - i : BLOCK;
+        for (int k = 0; ok && k < b.n; k++) {
+            set_row(m, x + (size_t)(i + k) * (size_t)m->width, resource,
+                    b.x + (size_t)k * w);
+        }
+        if (ok) {
+            predict_block(m, &b);
+        }
+        for (int k = 0; k < b.n; k++) {
+            mean[i + k] = ok ? m->mean + m->scale * b.mean[k] : m->mean;
+            if (sd) {
+                sd[i + k] = m->scale * (ok ? sqrt(b.variance[k]) : 1);
+            }
+        }
+    }
+    block_fini(&b);
+}
+
+static void trees_screen(const tri_model *m, const float *x, int n,
+                         double resource, float *mean, float *sd)
+{
+    block b;
+    int ok = block_init(&b, m);
+    size_t w = (size_t)stride_of(m);
+    float share = m->has_resource ? (float)log(resource) : 0;
+
+    for (int i = 0; i < n; i += BLOCK) {
+        b.n = n - i < BLOCK ? n - i : BLOCK;
+        for (int k = 0; ok && k < b.n; k++) {
+            float *row = b.x + (size_t)k * w;
+
+            memset(row, 0, w * sizeof *row);
+            memcpy(row, x + (size_t)(i + k) * (size_t)m->width,
+                   (size_t)m->width * sizeof *row);
+            row[m->width] = share;
+        }
+        if (ok) {
+            predict_block(m, &b);
+        }
+        for (int k = 0; k < b.n; k++) {
+            mean[i + k] = (float)(m->mean + (ok ? m->scale * b.mean[k] : 0));
+            sd[i + k] = (float)(m->scale * (ok ? sqrt(b.variance[k]) : 1));
+        }
+    }
+    block_fini(&b);
+}
+
+/* ---- pending --------------------------------------------------------------
+ */
+
+/* The value does not count: what is believed of a pending run is the mean. */
+static tri_status trees_add(tri_model *m, const double *x, double y,
+                            double resource)
+{
+    float *row = malloc((size_t)stride_of(m) * sizeof *row);
+    tri_status st = TRI_OK;
+
+    (void)y;
+    if (row && m->n_pending == m->room) {
+        int room = 2 * m->room + 16;
+        int *grown = realloc(m->pending, (size_t)room * TREES * sizeof *grown);
+
+        if (grown) {
+            m->pending = grown;
+            m->room = room;
+        }
+    }
+    if (!row || m->n_pending == m->room) {
+        st = TRI_FAIL(TRI_ENOMEM, "no memory for a pending run");
+    } else {
+        set_row(m, x, resource, row);
+        for (int t = 0; t < TREES; t++) {
+            tri_trees_walk(&m->trees, m->trees.root[t], row, 1,
+                           &m->pending[m->n_pending * TREES + t]);
+        }
+        m->n_pending++;
+    }
+    free(row);
+    return st;
+}
+
+static void trees_truncate(tri_model *m, int n)
+{
+    if (n < m->n + m->n_pending) {
+        m->n_pending = n > m->n ? n - m->n : 0;
+    }
+}
+
+static int trees_size(const tri_model *m)
+{
+    return m->n + m->n_pending;
+}
+
+/* ---- draw -----------------------------------------------------------------
+ */
+
+/* The mean, members' deviations from it in one random mixture for all rows,
+ * and what their mean disagreement adds, of each row by itself. */
+static void draw_block(const tri_model *m, block *b, const double *z,
+                       tri_rng *rng, double *out)
+{
+    double many = MEMBERS - 1 + SHRINK;
+    double larger = sqrt(m->error / m->between / many);
+    double apart = sqrt(variance_of(m, 0));
+
+    for (int i = 0; i < b->n; i++) {
+        double v = b->mean[i] + apart * tri_rng_normal(rng);
+
+        for (int k = 0; k < MEMBERS; k++) {
+            v += larger * z[k] * (b->member[k][i] - b->mean[i]);
+        }
+        out[i] = m->mean + m->scale * v;
+    }
+}
+
+static tri_status trees_draw(const tri_model *m, const double *x, int n,
+                             double resource, uint64_t seed, double *out)
+{
+    tri_rng rng = tri_rng_stream(seed, 0, TRI_RNG_EXPLORE);
+    size_t w = (size_t)stride_of(m);
+    double z[MEMBERS];
+    block b;
+
+    if (!block_init(&b, m)) {
+        block_fini(&b);
+        return TRI_FAIL(TRI_ENOMEM, "no memory for a draw");
+    }
+    for (int k = 0; k < MEMBERS; k++) {
+        z[k] = tri_rng_normal(&rng);
+    }
+    for (int i = 0; i < n; i += BLOCK) {
+        b.n = n - i < BLOCK ? n - i : BLOCK;
+        for (int k = 0; k < b.n; k++) {
+            set_row(m, x + (size_t)(i + k) * (size_t)m->width, resource,
+                    b.x + (size_t)k * w);
+        }
+        predict_block(m, &b);
+        draw_block(m, &b, z, &rng, out + i);
+    }
+    block_fini(&b);
+    return TRI_OK;
+}
+
+static void trees_describe(const tri_model *m, char *buf, size_t bytes)
+{
+    snprintf(buf, bytes,
+             "members=%d trees=%d split=%d error=%.3g between=%.3g n=%d",
+             MEMBERS, TREES, m->trees.split, sqrt(m->error), sqrt(m->between),
+             m->n);
+}
+
+const tri_predictor_ops tri_predictor_trees = {
+        .name = "trees",
+        .fit = trees_fit,
+        .predict = trees_predict,
+        .screen = trees_screen,
+        .add = trees_add,
+        .truncate = trees_truncate,
+        .size = trees_size,
+        .draw = trees_draw,
+        .describe = trees_describe,
+        .destroy = trees_destroy,
+};
