@@ -3,8 +3,10 @@
  * of every decision.
  */
 #include "src/app/app.h"
+#include "src/app/thinker.h"
 
 #include <inttypes.h>
+#include <math.h>
 
 typedef struct replay_options {
     tri_app_common common;
@@ -18,7 +20,8 @@ enum {
 };
 
 static const struct argp_option options[] = {
-        {"refit", KEY_REFIT, NULL, 0, "Think again (not built yet)", 0},
+        {"refit", KEY_REFIT, NULL, 0,
+         "Think again, and say how much of it is proposed again", 0},
         {"with", KEY_WITH, "SETTINGS", 0,
          "What if, with another scheduler or eta (not built yet)", 0},
         {0}};
@@ -49,25 +52,47 @@ static const struct argp argp = {
         NULL};
 
 /* [out] *damaged: not all that was recorded could be read. */
-static tri_status replay(const replay_options *o, tri_replay *out, int *damaged)
+static tri_status replay(const replay_options *o, tri_replay *out,
+                         tri_app_refit *refit, int *damaged)
 {
     tri_history *history = NULL;
     tri_ctl *ctl = NULL;
     tri_status st;
 
-    if (o->refit || o->with) {
-        return TRI_FAIL(TRI_EUNBUILT, "replay --%s is not built yet",
-                        o->refit ? "refit" : "with");
+    if (o->with) {
+        return TRI_FAIL(TRI_EUNBUILT, "replay --with is not built yet");
     }
     TRI_TRY(tri_app_history(o->common.file, &history));
     *damaged = tri_history_damage(history) != NULL;
-    st = tri_history_replay(history, &ctl, out);
+    if (o->refit) {
+        st = tri_app_refit_history(history, out, refit);
+    } else {
+        st = tri_history_replay(history, &ctl, out);
+    }
     tri_ctl_destroy(ctl);
     tri_history_destroy(history);
     return st;
 }
 
-static void print_json(const tri_replay *r)
+/* The share of what was recorded; NaN if nothing was. */
+static double share_of(const tri_app_refit *f)
+{
+    return f->proposals ? (double)f->same / (double)f->proposals : NAN;
+}
+
+static json_t *refit_json(const tri_app_refit *f)
+{
+    json_t *o = json_object();
+
+    json_object_set_new(o, "questions", json_integer(f->questions));
+    json_object_set_new(o, "proposals", json_integer(f->proposals));
+    json_object_set_new(o, "same", json_integer(f->same));
+    json_object_set_new(o, "share", tri_app_json_real(share_of(f)));
+    json_object_set_new(o, "tau", tri_app_json_real(f->tau));
+    return o;
+}
+
+static void print_json(const tri_replay *r, const tri_app_refit *refit)
 {
     json_t *o = json_object();
 
@@ -78,10 +103,30 @@ static void print_json(const tri_replay *r)
                         r->first_mismatch < 0
                                 ? json_null()
                                 : json_integer(r->first_mismatch));
+    if (refit) {
+        json_object_set_new(o, "refit", refit_json(refit));
+    }
     tri_app_json_print(o);
 }
 
-static void print_text(const tri_replay *r)
+static void print_refit(const tri_app_refit *f)
+{
+    if (f->questions == 0) {
+        puts("no question to a thinker is on record");
+        return;
+    }
+    printf("thought again about %" PRId64 " questions: %" PRId64 " of %" PRId64
+           " proposals are the same",
+           f->questions, f->same, f->proposals);
+    if (isnan(f->tau)) {
+        puts("");
+    } else {
+        printf(", their predictions in the same order to %.3f (Kendall)\n",
+               f->tau);
+    }
+}
+
+static void print_text(const tri_replay *r, const tri_app_refit *refit)
 {
     printf("%" PRId64 " events, %" PRId64 " commands: ", r->events,
            r->commands);
@@ -91,25 +136,29 @@ static void print_text(const tri_replay *r)
         printf("%" PRId64 " differ, the first at event %" PRId64 "\n",
                r->mismatches, r->first_mismatch);
     }
+    if (refit) {
+        print_refit(refit);
+    }
 }
 
 int tri_app_replay(int argc, char **argv)
 {
     replay_options o = {.refit = 0};
     tri_replay r = {0, 0, 0, -1};
+    tri_app_refit refit = {0};
     int damaged = 0;
     int status = tri_app_parse(&argp, argc, argv, &o.common, "FILE.h5");
 
     if (status >= 0) {
         return status;
     }
-    if (replay(&o, &r, &damaged) != TRI_OK) {
+    if (replay(&o, &r, &refit, &damaged) != TRI_OK) {
         return tri_app_fail();
     }
     if (o.common.json) {
-        print_json(&r);
+        print_json(&r, o.refit ? &refit : NULL);
     } else {
-        print_text(&r);
+        print_text(&r, o.refit ? &refit : NULL);
     }
     return r.mismatches || damaged ? TRI_EXIT_FAULT : TRI_EXIT_DONE;
 }

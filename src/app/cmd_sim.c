@@ -3,6 +3,7 @@
  */
 #include "src/app/app.h"
 #include "src/app/sim_plan.h"
+#include "src/app/thinker.h"
 
 #include "trireme/sim.h"
 
@@ -19,6 +20,7 @@ typedef struct sim_options {
     int has_seed;
     const char *curves, *table;
     int plan;
+    int no_thinking;
 } sim_options;
 
 enum {
@@ -32,6 +34,7 @@ enum {
     KEY_LATENCY,
     KEY_START,
     KEY_COST,
+    KEY_THINK,
     KEY_PLAN,
     KEY_SEED,
     KEY_CURVES,
@@ -57,6 +60,8 @@ static const struct argp_option options[] = {
         {"cost", KEY_COST, "S", 0,
          "Seconds that a unit of resource takes, where the study does not say",
          0},
+        {"think", KEY_THINK, "S", 0,
+         "Seconds that thinking takes (0); none: draw quasi-random instead", 0},
         {"plan", KEY_PLAN, NULL, 0,
          "How many ranks for how long: a table of clusters up to --workers", 0},
         {"seed", KEY_SEED, "N", 0, "Seed of the search and of the cluster", 0},
@@ -115,6 +120,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     switch (key) {
     case KEY_WORKERS:
         return tri_app_int("workers", arg, 1, 1000000, &o->workers);
+    case KEY_THINK:
+        o->no_thinking = strcmp(arg, "none") == 0;
+        return o->no_thinking
+                       ? 0
+                       : tri_app_real("think", arg, 0, 1e9, &o->set.think_s);
     case KEY_PLAN:
         o->plan = 1;
         return 0;
@@ -272,14 +282,20 @@ static tri_status simulate(const sim_options *o, const tri_study *study,
                            tri_sim_result *result, tri_ctl **ctl)
 {
     tri_sim_settings settings = o->set;
+    tri_app_thinker thinker = {.study = study, .seed = study->seed};
     tri_curve *source = NULL;
     tri_status st;
 
+    if (tri_app_may_think(study) && !o->no_thinking) {
+        settings.think = tri_app_think;
+        settings.think_ctx = &thinker;
+    }
     settings.workers = (int)o->workers;
     settings.seed = study->seed;
     TRI_TRY(open_source(o, study, settings.cost_s, &source));
     st = tri_sim_run(study, source, &settings, result, ctl);
     tri_curve_destroy(source);
+    tri_app_thinker_fini(&thinker);
     return st;
 }
 

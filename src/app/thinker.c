@@ -1,0 +1,197 @@
+/*
+ * Questions in one thread.
+ */
+#include "src/app/thinker.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#ifdef TRI_HAVE_SEARCH
+
+int tri_app_may_think(const tri_study *study)
+{
+    return tri_study_thinks(study);
+}
+
+tri_status tri_app_think(void *ctx, const tri_snapshot *snapshot,
+                         tri_ev_proposals *out)
+{
+    tri_app_thinker *t = ctx;
+
+    if (snapshot->number == 1) {
+        tri_app_thinker_fini(t);
+    }
+    if (!t->thinker) {
+        TRI_TRY(tri_thinker_create(t->study, t->seed, NULL, 0, &t->thinker));
+    }
+    return tri_thinker_answer(t->thinker, snapshot, NULL, out);
+}
+
+void tri_app_thinker_fini(tri_app_thinker *t)
+{
+    tri_thinker_destroy(t->thinker);
+    t->thinker = NULL;
+}
+
+/* ---- thinking again ---------------------------------------------------------
+ */
+
+typedef struct refit {
+    tri_app_thinker thinker;
+    int64_t number; /* of the question that was thought about, 0: none */
+    tri_ev_proposals again;
+    tri_app_refit out;
+    double taus;
+    int64_t n_taus;
+} refit;
+
+/* An opening starts with a thinker that has heard nothing but warm rows. */
+static tri_status begin(refit *r, const tri_ev_open *ev)
+{
+    tri_app_thinker_fini(&r->thinker);
+    r->number = 0;
+    r->thinker.seed = ev->seed;
+    return TRI_OK;
+}
+
+static tri_status wake(refit *r, const tri_ctl *ctl)
+{
+    tri_warm_records *warm;
+    tri_status st;
+    int n;
+
+    if (r->thinker.thinker) {
+        return TRI_OK;
+    }
+    TRI_TRY(tri_ctl_warm_records(ctl, &warm, &n));
+    st = tri_thinker_create(tri_ctl_study(ctl), r->thinker.seed, warm, n,
+                            &r->thinker.thinker);
+    tri_warm_records_destroy(warm, n);
+    return st;
+}
+
+static tri_status ask(refit *r, const tri_cmd_think *c, const tri_ctl *ctl)
+{
+    tri_snapshot *s;
+    tri_status st;
+
+    TRI_TRY(wake(r, ctl));
+    TRI_TRY(tri_ctl_snapshot(ctl, c->snapshot, c->wanted, &s));
+    st = tri_thinker_answer(r->thinker.thinker, s, NULL, &r->again);
+    tri_snapshot_destroy(s);
+    r->number = c->snapshot;
+    return st;
+}
+
+static const tri_proposal *find(const tri_ev_proposals *in, const char *config)
+{
+    for (int i = 0; i < in->n_list; i++) {
+        if (strcmp(in->list[i].config, config) == 0) {
+            return &in->list[i];
+        }
+    }
+    return NULL;
+}
+
+/* What is recorded of the answer, beside what is thought now. */
+static tri_status compare(refit *r, const tri_ev_proposals *recorded)
+{
+    double *then, *now;
+    int n = 0;
+
+    if (recorded->snapshot != r->number) {
+        return TRI_OK;
+    }
+    then = malloc(2 * ((size_t)recorded->n_list + 1) * sizeof *then);
+    if (!then) {
+        return TRI_FAIL(TRI_ENOMEM, "no memory to compare proposals");
+    }
+    now = then + recorded->n_list + 1;
+    r->out.questions++;
+    r->out.proposals += recorded->n_list;
+    for (int i = 0; i < recorded->n_list; i++) {
+        const tri_proposal *p = find(&r->again, recorded->list[i].config);
+
+        r->out.same += p != NULL;
+        if (p && isfinite(p->predicted) &&
+            isfinite(recorded->list[i].predicted)) {
+            then[n] = recorded->list[i].predicted;
+            now[n++] = p->predicted;
+        }
+    }
+    if (n >= 3) {
+        r->taus += tri_kendall_tau(then, now, n);
+        r->n_taus++;
+    }
+    free(then);
+    return TRI_OK;
+}
+
+static tri_status each(void *ctx, const tri_event *event,
+                       const tri_commands *commands, const tri_entry *entry,
+                       tri_ctl *ctl)
+{
+    refit *r = ctx;
+
+    (void)entry;
+    if (event->kind == TRI_EV_OPEN) {
+        TRI_TRY(begin(r, &event->u.open));
+    } else if (event->kind == TRI_EV_PROPOSALS) {
+        TRI_TRY(compare(r, &event->u.proposals));
+    }
+    for (int i = 0; i < commands->n; i++) {
+        if (commands->list[i].kind == TRI_CMD_THINK) {
+            TRI_TRY(ask(r, &commands->list[i].u.think, ctl));
+        }
+    }
+    return TRI_OK;
+}
+
+tri_status tri_app_refit_history(const tri_history *h, tri_replay *replay,
+                                 tri_app_refit *out)
+{
+    refit r = {.number = 0};
+    tri_ctl *ctl = NULL;
+    tri_status st = tri_history_replay_each(h, each, &r, &ctl, replay);
+
+    tri_app_thinker_fini(&r.thinker);
+    tri_ctl_destroy(ctl);
+    TRI_TRY(st);
+    r.out.tau = r.n_taus ? r.taus / (double)r.n_taus : NAN;
+    *out = r.out;
+    return TRI_OK;
+}
+
+#else
+
+int tri_app_may_think(const tri_study *study)
+{
+    (void)study;
+    return 0;
+}
+
+tri_status tri_app_think(void *ctx, const tri_snapshot *snapshot,
+                         tri_ev_proposals *out)
+{
+    (void)ctx;
+    (void)snapshot;
+    (void)out;
+    return TRI_FAIL(TRI_EUNBUILT, "this trireme was built without a thinker");
+}
+
+void tri_app_thinker_fini(tri_app_thinker *t)
+{
+    (void)t;
+}
+
+tri_status tri_app_refit_history(const tri_history *h, tri_replay *replay,
+                                 tri_app_refit *out)
+{
+    (void)h;
+    (void)replay;
+    (void)out;
+    return TRI_FAIL(TRI_EUNBUILT, "this trireme was built without a thinker");
+}
+
+#endif

@@ -1,0 +1,141 @@
+#!/bin/sh
+# A search that is led by a model, over a recorded table: replay is exact, and
+# thinking again gives the same proposals; killed while it runs, it goes on; and
+# a second study learns from the first.
+#   think.sh TRIREME MPIEXEC
+set -eu
+
+trireme=$1
+mpiexec=$2
+export TRIREME_LOG=info
+folder=$(mktemp -d /tmp/trireme-think-XXXXXX)
+cleanup() {
+    test -z "${job:-}" || kill_job
+    rm -rf "$folder"
+}
+trap cleanup EXIT
+cd "$folder"
+
+# A table: the rate has its top at a = 24, b = 4; large products fail.
+awk 'BEGIN {
+    print "a,b,tokens_per_s,failed"
+    for (a = 1; a <= 32; a++)
+        for (b = 1; b <= 8; b++)
+            printf "%d,%d,%.6f,%d\n", a, b,
+                1000 / (1 + (a - 24) ^ 2 / 60 + (b - 4) ^ 2 / 4), (a * b > 200)
+}' > table.csv
+
+# write_study NAME [TRIALS]
+write_study() {
+    cat > "$1.yaml" << END
+study: $1
+seed: 11
+model: {kind: table, file: table.csv, parameters: [a, b],
+        objective: tokens_per_s, failed: failed}
+space: table
+objective: {maximize: tokens_per_s}
+search: auto
+scheduler: none
+budget: {trials: ${2:-40}}
+finals: none
+END
+}
+
+fail() {
+    echo "$*" >&2
+    cat log >&2
+    exit 1
+}
+
+# tune NAME RANKS [OPTION...]: its log is in `log`.
+tune() {
+    name=$1 ranks=$2
+    shift 2
+    "$mpiexec" -n "$ranks" "$trireme" tune "$name.yaml" --resume "$@" \
+        > log 2>&1 || fail "tune $name"
+}
+
+# The launcher and its ranks, which are its children, all at once.
+kill_job() {
+    ranks=$(ps -o pid= --ppid "$job" || true)
+    kill -9 "$job" $ranks 2> /dev/null || true
+    wait "$job" 2> /dev/null || true
+    for rank in $ranks; do
+        while kill -0 "$rank" 2> /dev/null; do
+            sleep 0.05
+        done
+    done
+    job=
+}
+
+# The value of a key of the JSON in `out`.
+value() {
+    python3 -c 'import json, sys
+d = json.load(open("out"))
+for key in sys.argv[1].split("."):
+    d = d[key]
+print(d)' "$1"
+}
+
+# How many of the trials of $1 are of origin $2.
+origins() {
+    "$trireme" export "$1.h5" --table trials --format csv |
+        awk -F, -v origin="$2" 'NR > 1 && $3 == origin { n++ }
+            END { print n + 0 }'
+}
+
+write_study first
+tune first 3
+"$trireme" replay first.h5 || fail "replay"
+[ "$(origins first model)" -ge 25 ] || fail "few proposals of the model"
+"$trireme" replay first.h5 --refit --json > out || fail "refit"
+[ "$(value refit.questions)" -ge 20 ] || fail "few questions: $(cat out)"
+[ "$(value refit.share)" = 1.0 ] || fail "another thought: $(cat out)"
+"$trireme" best first.h5 --json > out
+# thinking takes longer than these runs: proposals are a few results old
+awk -v best="$(value winner.objective)" 'BEGIN { exit !(best >= 800) }' ||
+    fail "far from the top: $(cat out)"
+
+# killed at moments that mostly find it thinking
+cat > killed.yaml << 'END'
+study: killed
+seed: 11
+model: {kind: synthetic, cost: 0.05}
+space: {x: {int: [0, 255]}, y: {int: [0, 255]}, n: {int: [1, 2]}}
+ranks: n
+objective: {minimize: loss}
+scheduler: none
+resource: {unit: steps, min: 1, max: 1}
+budget: {trials: 60}
+finals: none
+END
+for moment in 0.7 1.2; do
+    "$mpiexec" -n 3 "$trireme" tune killed.yaml --resume --quiet > log 2>&1 &
+    job=$!
+    sleep $moment
+    kill_job
+done
+tune killed 3
+"$trireme" replay killed.h5 || fail "replay after kills"
+[ "$("$trireme" export killed.h5 --table trials --format csv | wc -l)" = 61 ] ||
+    fail "trials are missing"
+"$trireme" replay killed.h5 --refit > out || fail "refit after kills"
+
+# on another number of ranks, from what the first one knew
+write_study second 12
+tune second 4 --warm first.h5
+grep -q "first.h5: 40 of 40 results are of use here" log || fail "no warm rows"
+"$trireme" replay second.h5 || fail "replay of a warm start"
+"$trireme" replay second.h5 --refit --json > out || fail "refit of a warm start"
+[ "$(value refit.share)" = 1.0 ] || fail "another warm thought: $(cat out)"
+tune second 4 --warm first.h5 # done already
+
+# what cannot be learned from
+sed 's/maximize: tokens_per_s/minimize: step_s/; s/study: second/study: third/' \
+    second.yaml > third.yaml
+if "$mpiexec" -n 3 "$trireme" tune third.yaml --warm first.h5 > log 2>&1; then
+    fail "another objective was taken"
+fi
+grep -q "its objective is to maximize tokens_per_s, not to minimize step_s" \
+    log || fail "no word on the objective"
+[ ! -e third.h5 ] || fail "third.h5 is left behind"
