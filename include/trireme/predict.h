@@ -21,10 +21,11 @@
 /* ---- encoding -------------------------------------------------------- */
 
 typedef enum tri_axis_kind {
-    TRI_AXIS_NUMBER, /* one column in [0, 1], linear or logarithmic */
-    TRI_AXIS_LEVELS, /* a column a value: sqrt(1/2) there, else 0, so that two
-                      * different values are at distance 1 */
-    TRI_AXIS_ACTIVE  /* one column: whether a conditional parameter is */
+    TRI_AXIS_NUMBER,  /* one column in [0, 1], linear or logarithmic */
+    TRI_AXIS_LEVELS,  /* a column a value: sqrt(1/2) there, else 0, so that two
+                       * different values are at distance 1 */
+    TRI_AXIS_PRODUCT, /* one column: the logarithm of two numbers' product */
+    TRI_AXIS_ACTIVE   /* one column: whether a conditional parameter is */
 } tri_axis_kind;
 
 /* Columns that mean one thing and share a length scale. */
@@ -43,9 +44,11 @@ typedef struct tri_encoding tri_encoding;
  * largest is at least four times the smallest.  Words and booleans as levels;
  * three to five numbers as a number and as levels, since it is not known
  * whether their order means anything.  An inactive number stands in the
- * middle.  Features, and the ranks where they vary, are numbers over the range
- * that they have in a sample of the space.  What never varies has no column.
- * Borrows `space`.  [out] owned.  TRI_ENOMEM.
+ * middle.  Products of two logarithmic numbers (threads are block width times
+ * height) where at most eight are logarithmic.  Features, and the ranks where
+ * they vary, are numbers over the range that they have in a sample of the
+ * space.  What never varies has no column. Borrows `space`.  [out] owned.
+ * TRI_ENOMEM.
  */
 TRI_API tri_status tri_encoding_create(const tri_space *space,
                                        tri_encoding **out);
@@ -83,7 +86,9 @@ typedef struct tri_samples {
     const double *x;        /* n x width */
     const double *y;        /* n values, warped, finite; lower is better */
     const double *resource; /* n positive numbers; NULL: all alike */
-    int keep; /* with a model before: its hyper-parameters as they are */
+    int keep;  /* with a model before: its hyper-parameters as they are */
+    int rough; /* do not learn: a function that each axis changes within its
+                * range, for when what was learned leads nowhere */
 } tri_samples;
 
 typedef struct tri_model tri_model;

@@ -16,6 +16,8 @@
 #define LEVELS_MOST  5
 /* From this ratio of largest to smallest on distances are ratios. */
 #define LOG_RATIO 4.0
+/* With more logarithmic numbers than this pairs of them would be too many. */
+#define PAIRED_MOST 8
 /* Of a choice with more words only the first have columns of their own. */
 #define WORDS_MOST 64
 
@@ -31,6 +33,7 @@ typedef struct column_set { /* what fills an axis */
     int log;                 /* number: of its logarithm */
     double lo, hi;           /* number: after the logarithm */
     const tri_value *values; /* levels */
+    int pair[2];             /* product: the two numbers' axes */
 } column_set;
 
 struct tri_encoding {
@@ -203,6 +206,44 @@ static tri_status add_derived(tri_encoding *e, const char *name, source from,
     return hi > lo ? add_number(e, name, from, index, lo, hi, 0) : TRI_OK;
 }
 
+/* ---- products ---------------------------------------------------------------
+ */
+
+static int is_paired(const tri_encoding *e, int i)
+{
+    return e->axes[i].kind == TRI_AXIS_NUMBER && e->sets[i].log &&
+           e->sets[i].from == FROM_PARAM;
+}
+
+static tri_status add_product(tri_encoding *e, int i, int j)
+{
+    tri_axis axis = {
+            .name = e->axes[i].name, .kind = TRI_AXIS_PRODUCT, .width = 1};
+    column_set set = {.from = FROM_PARAM, .pair = {i, j}};
+
+    set.lo = e->sets[i].lo + e->sets[j].lo;
+    set.hi = e->sets[i].hi + e->sets[j].hi;
+    return add_axis(e, &axis, &set);
+}
+
+static tri_status add_products(tri_encoding *e)
+{
+    int n = e->n_axes;
+    int paired = 0;
+
+    for (int i = 0; i < n; i++) {
+        paired += is_paired(e, i);
+    }
+    for (int i = 0; i < n && paired <= PAIRED_MOST; i++) {
+        for (int j = i + 1; j < n && is_paired(e, i); j++) {
+            if (is_paired(e, j)) {
+                TRI_TRY(add_product(e, i, j));
+            }
+        }
+    }
+    return TRI_OK;
+}
+
 static tri_status add_all(tri_encoding *e)
 {
     const tri_space *s = e->space;
@@ -210,6 +251,7 @@ static tri_status add_all(tri_encoding *e)
     for (int i = 0; i < tri_space_n_params(s); i++) {
         TRI_TRY(add_param(e, tri_space_param(s, i)));
     }
+    TRI_TRY(add_products(e));
     for (int i = 0; i < tri_space_n_features(s); i++) {
         TRI_TRY(add_derived(e, tri_space_feature_name(s, i), FROM_FEATURE, i));
     }
@@ -277,6 +319,20 @@ static double encode_number(const tri_encoding *e, const column_set *set,
     return isfinite(v) ? fmin(fmax(v, -1.0), 2.0) : 0.5;
 }
 
+/* The sum of two logarithms that are in x by now. */
+static double encode_product(const tri_encoding *e, const column_set *set,
+                             const double *x)
+{
+    double sum = 0;
+
+    for (int k = 0; k < 2; k++) {
+        const column_set *of = &e->sets[set->pair[k]];
+
+        sum += x[e->axes[set->pair[k]].first] * (of->hi - of->lo);
+    }
+    return sum / (set->hi - set->lo);
+}
+
 void tri_encode(const tri_encoding *e, const tri_config *c, double *x)
 {
     for (int i = 0; i < e->n_axes; i++) {
@@ -286,6 +342,9 @@ void tri_encode(const tri_encoding *e, const tri_config *c, double *x)
         switch (axis->kind) {
         case TRI_AXIS_NUMBER:
             x[axis->first] = encode_number(e, set, c);
+            break;
+        case TRI_AXIS_PRODUCT:
+            x[axis->first] = encode_product(e, set, x);
             break;
         case TRI_AXIS_ACTIVE:
             x[axis->first] = c[set->index].type != TRI_INACTIVE;

@@ -220,14 +220,21 @@ static void take(tri_model *m, const tri_samples *s, const int *which, int n)
 }
 
 /* Learn from a few of the samples that m holds now. */
-static tri_status learn(tri_model *m, const tri_model *before, int keep)
+static tri_status learn(tri_model *m, const tri_samples *s,
+                        const tri_model *before)
 {
     int fresh = !before || before->form.n != m->form.n;
 
     tri_gp_prior(&m->form, m->theta);
+    for (int g = 0; g < m->form.n_axes && s->rough; g++) {
+        m->theta[g] = 0; /* a length of one range */
+    }
+    if (s->rough) {
+        return TRI_OK;
+    }
     if (!fresh) {
         memcpy(m->theta, before->theta, (size_t)m->form.n * sizeof *m->theta);
-        if (keep) {
+        if (s->keep) {
             return TRI_OK;
         }
     }
@@ -244,12 +251,12 @@ static tri_status fit_into(tri_model *m, const tri_samples *s,
     TRI_TRY(reserve(m, n));
     if (n > LEARN_MOST) {
         take(m, s, which, choose(s->y, s->n, LEARN_MOST, scratch, which));
-        TRI_TRY(learn(m, before, s->keep));
+        TRI_TRY(learn(m, s, before));
         n = choose(s->y, s->n, KEEP_MOST, scratch, which);
         take(m, s, which, n);
     } else {
         take(m, s, which, n);
-        TRI_TRY(learn(m, before, s->keep));
+        TRI_TRY(learn(m, s, before));
     }
     return factor(m);
 }
@@ -516,7 +523,7 @@ static void gp_describe(const tri_model *m, char *buf, size_t bytes)
     buf[0] = 0;
     for (int g = 0; g < m->form.n_axes && at < bytes; g++) {
         const tri_axis *axis = tri_encoding_axis(m->form.encoding, g);
-        static const char *const kinds[] = {"", "#", "?"};
+        static const char *const kinds[] = {"", "#", "*", "?"};
 
         at += (size_t)snprintf(buf + at, bytes - at, "ls.%s%s=%.3g ",
                                axis->name, kinds[axis->kind], exp(m->theta[g]));

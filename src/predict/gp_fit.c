@@ -24,6 +24,7 @@
 #define LENGTH_MEAN   0.5
 #define LENGTH_SD     0.6
 #define LEVELS_MORE   1.0 /* levels mean nothing until data say so */
+#define PRODUCTS_MORE 1.5
 #define AXES_OF_PRIOR 7.0
 #define NOISE_MEAN    (-3.0)
 
@@ -40,17 +41,31 @@ typedef struct fit {
     double *gx;    /* n x width */
 } fit;
 
+/* What an axis means until data say more. */
+static double length_prior(const tri_axis *axis, double many)
+{
+    switch (axis->kind) {
+    case TRI_AXIS_LEVELS:
+        return LENGTH_MEAN + many + LEVELS_MORE;
+    case TRI_AXIS_PRODUCT:
+        return LENGTH_MEAN + many + PRODUCTS_MORE;
+    default:
+        return LENGTH_MEAN + many;
+    }
+}
+
 void tri_gp_prior(const tri_gp_form *form, double *theta)
 {
-    double many = form->n_axes > AXES_OF_PRIOR
-                          ? 0.5 * log(form->n_axes / AXES_OF_PRIOR)
-                          : 0;
+    double numbers = 0;
+    double many;
 
     for (int g = 0; g < form->n_axes; g++) {
-        const tri_axis *axis = tri_encoding_axis(form->encoding, g);
-
-        theta[g] = LENGTH_MEAN + many +
-                   (axis->kind == TRI_AXIS_LEVELS ? LEVELS_MORE : 0);
+        numbers +=
+                tri_encoding_axis(form->encoding, g)->kind == TRI_AXIS_NUMBER;
+    }
+    many = 0.5 * log(fmax(numbers / AXES_OF_PRIOR, 1));
+    for (int g = 0; g < form->n_axes; g++) {
+        theta[g] = length_prior(tri_encoding_axis(form->encoding, g), many);
     }
     theta[tri_gp_at(form, TRI_GP_F)] = 0;
     theta[tri_gp_at(form, TRI_GP_N)] = NOISE_MEAN;

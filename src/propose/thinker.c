@@ -16,6 +16,9 @@
  * records have grown by a tenth. */
 #define LEARN_EACH   40
 #define LEARN_GROWTH 1.1
+/* Results without a better one after which a model is doubted. */
+#define PATIENCE   8
+#define ROUGH_FROM 10
 /* Of the best, whose neighbours are looked at in a large space. */
 #define NEAR 10
 /* Of a joint of proposals in one answer. */
@@ -39,6 +42,7 @@ struct tri_thinker {
     int chosen_n; /* values when the predictor was chosen */
     double tau;
     tri_model *model;
+    int is_rough;  /* the model was not learned */
     int learned_n; /* values when its hyper-parameters were learned */
     tri_feasibility *feasible;
     tri_knowledge known;
@@ -213,21 +217,37 @@ static tri_status choose_predictor(tri_thinker *t)
     return TRI_OK;
 }
 
-static tri_status learn_values(tri_thinker *t)
+/* Where many results have not bettered the best, each third question is asked
+ * of a rough model: what was learned may say that something does not matter
+ * which only has not been tried together with the rest. */
+static int is_stuck(const tri_thinker *t, const tri_snapshot *s)
+{
+    const tri_knowledge *k = &t->known;
+
+    return k->n >= ROUGH_FROM && k->n - 1 - k->n_best >= PATIENCE &&
+           s->number % 3 == 0;
+}
+
+static tri_status learn_values(tri_thinker *t, const tri_snapshot *snapshot)
 {
     tri_samples s = samples_of(&t->known);
     tri_model *model;
 
     TRI_TRY(choose_predictor(t));
-    s.keep = t->model && t->known.n >= LEARN_EACH &&
+    s.keep = t->model && !t->is_rough && t->known.n >= LEARN_EACH &&
              t->known.n < LEARN_GROWTH * t->learned_n;
-    { static int c=0; char*h=getenv("ALT"); if(h && t->known.n>=10 && ++c%atoi(h)==0){ s.keep=2; } }
-    TRI_TRY(t->ops->fit(t->encoding, &s, t->seed, t->model, &model));
+    s.rough = is_stuck(t, snapshot);
+    TRI_TRY(t->ops->fit(t->encoding, &s, t->seed, t->is_rough ? NULL : t->model,
+                        &model));
     if (t->model) {
         t->ops->destroy(t->model);
     }
     t->model = model;
-    t->learned_n = s.keep==2 ? 0 : s.keep ? t->learned_n : t->known.n;
+    t->learned_n = s.keep ? t->learned_n : t->known.n;
+    t->is_rough = s.rough;
+    if (s.rough) { /* nothing was learned: anew next time */
+        t->learned_n = 0;
+    }
     return TRI_OK;
 }
 
@@ -253,7 +273,7 @@ static tri_status learn(tri_thinker *t, const tri_snapshot *s)
     t->known = k;
     t->resource = (double)s->resource;
     if (k.n >= 2 && t->known.n_labels >= DESIGN) {
-        TRI_TRY(learn_values(t));
+        TRI_TRY(learn_values(t, s));
     }
     return t->known.n_labels > 0 ? learn_failures(t, s) : TRI_OK;
 }
