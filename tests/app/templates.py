@@ -87,13 +87,13 @@ def check(name, path, expected):
     trials = {t["trial"]: t for t in tuned.table(f"{name}.h5", "trials")}
     runs = tuned.table(f"{name}.h5", "runs")
     assert len(trials) == 4, trials
-    exact = name != "huggingface"  # which is timed
+    timed = name == "huggingface"  # by the clock, of which little is sure
     for run in runs:
         told = expected(trials[run["trial"]])
         assert run["status"] == "finished", run
         assert run["ranks"] == ranks, run
-        assert run["objective"] >= told * 0.99, (name, run, told)
-        assert run["objective"] <= told * 1.01 or not exact, (name, run, told)
+        low, high = (0.1, 1e3) if timed else (0.99, 1.01)
+        assert told * low < run["objective"] < told * high, (name, run, told)
     check_winner(name)
     print(f"{name}: {len(runs)} runs as told")
 
