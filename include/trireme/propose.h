@@ -1,10 +1,10 @@
 /*
  * Proposers: strategies that suggest configurations.
  *
- * Two kinds share one table.  An *inline* proposer (random, quasi) draws by
- * (seed, trial) alone and is called by the controller itself.  A *thinking*
- * proposer works on records in a thinker, outside the pure line, and its
- * answers come back as a `proposals` event; none is built in this version.
+ * These are the *inline* ones (random, quasi): they draw by (seed, trial) alone
+ * and are called by the controller itself.  What works on records is a thinker
+ * (think.h), outside the pure line; its answers come back as `proposals`
+ * events.
  *
  * Pure; no state: the same (seed, trial, attempt) gives the same
  * configuration for ever.
@@ -16,10 +16,9 @@
 
 typedef struct tri_proposer_ops {
     const char *name;   /* as study files write it */
-    const char *origin; /* column of /trials: random, quasi, model */
+    const char *origin; /* column of /trials: random, quasi */
     /*
-     * [required for inline proposers; NULL otherwise] A valid configuration
-     * for `trial`; `attempt` counts from 0 and changes when an earlier answer
+     * A valid configuration for `trial`; `attempt` counts from 0 and changes when an earlier answer
      * was a duplicate or did not fit the pool.  [out] out: n_params values.
      * TRI_EEMPTY.
      */
@@ -27,8 +26,8 @@ typedef struct tri_proposer_ops {
                        int attempt, tri_config *out);
 } tri_proposer_ops;
 
-/* The proposer of that name ("auto" gives quasi until model-led ones are
- * built), or NULL. */
+/* The proposer of that name, or NULL.  For "auto" the one that the controller
+ * falls back on, where a thinker leads: quasi. */
 TRI_API const tri_proposer_ops *tri_proposer_find(const char *name);
 
 #endif

@@ -12,7 +12,8 @@ typedef struct named {
     const tri_proposer_ops *ops;
 } named;
 
-/* The first name of a proposer is its own; `auto` follows what is built. */
+/* The first name of a proposer is its own; `auto` is led by a thinker, and this
+ * is what it falls back on. */
 static const named table[] = {{"random", &tri_proposer_random},
                               {"quasi", &tri_proposer_quasi},
                               {"auto", &tri_proposer_quasi}};

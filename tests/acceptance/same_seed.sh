@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
 # The same seed gives the same trial -> configuration for the first ten trials
 # on 3, 5 and 9 ranks (search: random, points of at most two ranks).
+# Where a model leads, the order in which results arrive decides, and no two runs
+# need agree; replay of a record does (net_think).
 # usage: same_seed.sh TRIREME MPIRUN...
 set -euo pipefail
 trireme=$1
