@@ -100,6 +100,11 @@ typedef struct tri_predictor_ops {
      * TRI_ENOMEM; TRI_EINVAL without a sample. */
     tri_status (*fit)(const tri_encoding *e, const tri_samples *s,
                       uint64_t seed, const tri_model *before, tri_model **out);
+    /* Optional: take samples that begin with those which the model holds, and
+     * new values for all of them, the hyper-parameters unchanged: a row of
+     * work for each that is new.  TRI_ENOTFOUND where they begin otherwise
+     * (nothing is changed then); TRI_ENOMEM. */
+    tri_status (*update)(tri_model *model, const tri_samples *s);
     /* Mean and standard deviation (of the value without its noise) of m
      * configurations x[m][width] at `resource` (ignored where the samples
      * had none).  `sd` may be NULL. */

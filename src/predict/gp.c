@@ -406,6 +406,49 @@ static tri_status gp_add(tri_model *m, const double *x, double y,
     return TRI_OK;
 }
 
+/* Whether the samples begin with the model's rows. */
+static int begins_alike(const tri_model *m, const tri_samples *s)
+{
+    size_t d = (size_t)m->form.width;
+
+    if (s->n < m->n || s->n > KEEP_MOST ||
+        resources_differ(s) != m->form.has_resource) {
+        return 0;
+    }
+    for (int i = 0; i < s->n && m->form.has_resource; i++) {
+        if (s->resource[i] > m->top ||
+            (i < m->n && s->resource[i] / m->top != m->share[i])) {
+            return 0;
+        }
+    }
+    return memcmp(m->x, s->x, (size_t)m->n * d * sizeof *s->x) == 0;
+}
+
+static tri_status gp_update(tri_model *m, const tri_samples *s)
+{
+    int from = m->n;
+
+    if (!begins_alike(m, s)) {
+        return TRI_ENOTFOUND;
+    }
+    TRI_TRY(reserve(m, s->n));
+    for (int i = from; i < s->n; i++) {
+        TRI_TRY(gp_add(m, s->x + (size_t)i * (size_t)m->form.width, s->y[i],
+                       s->resource ? s->resource[i] : 1));
+    }
+    m->mean = 0;
+    for (int i = 0; i < s->n && m->centred; i++) {
+        m->mean += s->y[i] / s->n;
+    }
+    for (int i = 0; i < s->n; i++) {
+        m->y[i] = m->w[i] = s->y[i] - m->mean;
+    }
+    cblas_dtrsv(CblasRowMajor, CblasLower, CblasNoTrans, CblasNonUnit, m->n,
+                m->l, m->room, m->w, 1);
+    set_alpha(m);
+    return TRI_OK;
+}
+
 static void gp_truncate(tri_model *m, int n)
 {
     if (n < m->n) {
@@ -538,6 +581,7 @@ static void gp_describe(const tri_model *m, char *buf, size_t bytes)
 const tri_predictor_ops tri_predictor_gp = {
         .name = "gp",
         .fit = gp_fit,
+        .update = gp_update,
         .predict = tri_gp_predict,
         .screen = tri_gp_screen,
         .add = gp_add,

@@ -237,6 +237,10 @@ static tri_status learn_values(tri_thinker *t, const tri_snapshot *snapshot)
     s.keep = t->model && !t->is_rough && t->known.n >= LEARN_EACH &&
              t->known.n < LEARN_GROWTH * t->learned_n;
     s.rough = is_stuck(t, snapshot);
+    if (s.keep && !s.rough && t->ops->update &&
+        t->ops->update(t->model, &s) == TRI_OK) {
+        return TRI_OK;
+    }
     TRI_TRY(t->ops->fit(t->encoding, &s, t->seed, t->is_rough ? NULL : t->model,
                         &model));
     if (t->model) {

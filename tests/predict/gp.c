@@ -148,6 +148,65 @@ static void one_more_is_the_same_as_all(void **state)
     tri_world_fini(&w);
 }
 
+static void update_is_the_same_as_a_fit(void **state)
+{
+    tri_world w;
+    tri_model *m;
+    tri_model *all;
+    tri_samples s;
+    double a[20], b[20], sa[20], sb[20];
+
+    (void)state;
+    tri_world_init(&w, 90, 1, 21);
+    s = tri_world_samples(&w, 50, 1);
+    assert_int_equal(tri_predictor_gp.fit(w.e, &s, 1, NULL, &m), TRI_OK);
+    for (int i = 0; i < 70; i++) { /* values may change altogether */
+        w.y[i] = 2 * w.y[i] - 1;
+    }
+    s = tri_world_samples(&w, 70, 1);
+    s.keep = 1;
+    assert_int_equal(tri_predictor_gp.fit(w.e, &s, 1, m, &all), TRI_OK);
+    assert_int_equal(tri_predictor_gp.update(m, &s), TRI_OK);
+    assert_int_equal(tri_predictor_gp.size(m), 70);
+    tri_predictor_gp.predict(m, w.x + 70 * w.width, 20, 16, a, sa);
+    tri_predictor_gp.predict(all, w.x + 70 * w.width, 20, 16, b, sb);
+    for (int i = 0; i < 20; i++) {
+        assert_true(fabs(a[i] - b[i]) < 1e-8 && fabs(sa[i] - sb[i]) < 1e-8);
+    }
+    w.x[0] += 0.5; /* other rows */
+    assert_int_equal(tri_predictor_gp.update(m, &s), TRI_ENOTFOUND);
+    tri_predictor_gp.destroy(all);
+    tri_predictor_gp.destroy(m);
+    tri_world_fini(&w);
+}
+
+/* Single precision: the mean, and a bound of the spread from above. */
+static void screening_bounds(void **state)
+{
+    tri_world w;
+    tri_model *m;
+    tri_samples s;
+    float x[200 * 16], mean[200], sd[200];
+    double mu[200], exact[200];
+
+    (void)state;
+    tri_world_init(&w, 260, 1, 22);
+    assert_true(w.width <= 16);
+    s = tri_world_samples(&w, 60, 1);
+    assert_int_equal(tri_predictor_gp.fit(w.e, &s, 1, NULL, &m), TRI_OK);
+    for (int i = 0; i < 200 * w.width; i++) {
+        x[i] = (float)w.x[60 * w.width + i];
+    }
+    tri_predictor_gp.predict(m, w.x + 60 * w.width, 200, 16, mu, exact);
+    tri_predictor_gp.screen(m, x, 200, 16, mean, sd);
+    for (int i = 0; i < 200; i++) {
+        assert_true(fabs(mu[i] - (double)mean[i]) < 2e-3);
+        assert_true((double)sd[i] > exact[i] * (1 - 1e-3) - 1e-3);
+    }
+    tri_predictor_gp.destroy(m);
+    tri_world_fini(&w);
+}
+
 static void odd_samples(void **state)
 {
     tri_world w;
@@ -218,6 +277,8 @@ int main(void)
             cmocka_unit_test(learns_and_interpolates),
             cmocka_unit_test(resources_are_an_input),
             cmocka_unit_test(one_more_is_the_same_as_all),
+            cmocka_unit_test(update_is_the_same_as_a_fit),
+            cmocka_unit_test(screening_bounds),
             cmocka_unit_test(odd_samples),
             cmocka_unit_test(draws_follow_the_belief),
     };
