@@ -125,20 +125,33 @@ static int change(tri_walk *w, const tri_config *parent, tri_rng *rng)
     return 1;
 }
 
-/* One that is active, each equally likely; -1 if there is none. */
-static int draw_param(const tri_space *space, const tri_config *parent,
-                      tri_rng *rng)
+/* Whether there is another choice than the parent's. */
+static int has_other(const tri_walk *w, const tri_config *parent)
+{
+    double place = 0;
+    int64_t k = tri_walk_find(w, parent[tri_walk_param(w)], &place);
+
+    if (k < TRI_WALK_INACTIVE) {
+        return 0;
+    }
+    if (tri_walk_n(w) < 0) {
+        return k >= 0;
+    }
+    return (k < 0 ? tri_walk_inactive(w) : tri_walk_share(w, k, k + 1)) < 1;
+}
+
+/* A parameter that has, each equally likely; -1 if there is none. */
+static int draw_param(tri_walk *w, const tri_config *parent, tri_rng *rng)
 {
     int found = -1;
     uint64_t seen = 0;
 
-    for (int p = 0; p < tri_space_n_params(space); p++) {
-        const tri_domain *d = &tri_space_param(space, p)->domain;
-
-        if (parent[p].type != TRI_INACTIVE && d->kind != TRI_DOMAIN_CONST &&
-            tri_rng_below(rng, ++seen) == 0) {
-            found = p;
+    tri_walk_begin(w);
+    while (tri_walk_param(w) >= 0) {
+        if (has_other(w, parent) && tri_rng_below(rng, ++seen) == 0) {
+            found = tri_walk_param(w);
         }
+        keep(w, parent, rng);
     }
     return found;
 }
@@ -148,14 +161,14 @@ tri_status tri_evolve_mutate(tri_walk *w, const tri_space *space,
                              tri_config *out)
 {
     for (int i = 0; i < TRIES; i++) {
-        int target = draw_param(space, parent, rng);
+        int target = draw_param(w, parent, rng);
         int is_changed = 0;
 
         tri_walk_begin(w);
-        while (tri_walk_param(w) >= 0 && tri_walk_param(w) < target) {
+        while (tri_walk_param(w) < target) {
             keep(w, parent, rng);
         }
-        if (tri_walk_param(w) == target && target >= 0) {
+        if (target >= 0) {
             is_changed = change(w, parent, rng);
         }
         while (is_changed && tri_walk_param(w) >= 0) {

@@ -30,8 +30,8 @@ tri_status tri_evolve(tri_pool *pool, const tri_snapshot *s, int maximize,
                       uint64_t seed, int wanted, int64_t *at, int *n_children,
                       int *n);
 
-/* A valid configuration near `parent`, not equal to it.  TRI_ENOTFOUND where
- * none was drawn; TRI_ENOMEM. */
+/* A valid configuration near `parent`, not equal to it; `out` is other memory.
+ * TRI_ENOTFOUND where none was drawn. */
 tri_status tri_evolve_mutate(tri_walk *w, const tri_space *space,
                              const tri_config *parent, tri_rng *rng,
                              tri_config *out);
