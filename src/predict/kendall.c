@@ -101,7 +101,7 @@ static double tau_of(int64_t balance, int64_t all, int64_t in_a, int64_t in_b)
         return 0;
     }
     return (double)balance /
-           (sqrt((double)(all - in_a)) * sqrt((double)(all - in_b)));
+           sqrt((double)(all - in_a) * (double)(all - in_b));
 }
 
 /* By all pairs, where there is no memory. */

@@ -3,13 +3,13 @@
  * predictor of CubicML (Wen et al., 2024), which learns the order of values by
  * a margin-ranking loss; mlp-squared is the same with the squared loss.
  *
- * Each of five members leaves out one of five folds of configurations.  A
+ * Each of five folds of configurations is left out by two of ten members.  A
  * ranking score has no unit: each member's is standardised over all samples,
  * and a straight line that never falls, fitted to what members say of the
  * samples that they left out, makes values of it.  Where the scores explain
  * nothing the line is flat: the mean is that of the values and the deviation
- * theirs.  The spread is that between members, and what the line leaves
- * unexplained times the share that it leaves unexplained.
+ * theirs.  The spread is that between members, enlarged as in trees.c: by how
+ * much more the members are wrong about samples left out than they differ.
  */
 #include "src/predict/mlp.h"
 #include "src/predict/folds.h"
@@ -20,12 +20,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MEMBERS 5
+#define FOLDS   5
+#define MEMBERS 10
 #define H       TRI_NET_H
 /* Rows at a time. */
 #define BLOCK 64
 /* Of the values' own deviation: what no predicted one is below. */
 #define LEAST_SD 0.01
+/* A member's disagreements are few: so many more of the mean size. */
+#define SHRINK 3
 /* A column that hardly varies is not blown up. */
 #define LEAST_SCALE 0.05
 /* Squared distance, in columns, at which a pending run tells e^-1/2. */
@@ -39,8 +42,10 @@ struct tri_model {
     float *shift, *by;                      /* of columns */
     float *p;                               /* MEMBERS networks */
     double centre[MEMBERS], level[MEMBERS]; /* of their scores */
-    double slope, offset;   /* from scores to standardised values */
-    double rest, explained; /* variance about the line; share explained */
+    double slope, offset; /* from scores to standardised values */
+    /* of samples left out, standardised: the mean square of the error, and
+     * the variance between members */
+    double error, between;
     int n_pending, room;
     float *pending; /* rows */
 };
@@ -148,13 +153,16 @@ static void standardise_scores(tri_model *m, int k, const float *score, int n)
     m->level[k] = square > 1e-12 ? 1 / sqrt(square) : 0;
 }
 
-/* The line from what was said of samples left out to their values. */
-static void calibrate(tri_model *m, const float *said, const float *y, int n)
+/* The line from what was said of samples left out, by two members whose mean
+ * is `said` and who are `apart`, to their values. */
+static void calibrate(tri_model *m, const float *said, const float *apart,
+                      const float *y, int n)
 {
     double mean = 0;
     double xx = 0;
     double xy = 0;
     double yy = 0;
+    double split = 0;
 
     for (int i = 0; i < n; i++) {
         mean += (double)said[i] / n;
@@ -165,13 +173,14 @@ static void calibrate(tri_model *m, const float *said, const float *y, int n)
         xx += d * d / n;
         xy += d * (double)y[i] / n;
         yy += (double)y[i] * (double)y[i] / n;
+        split += (double)apart[i] * (double)apart[i] / 2 / n;
     }
     /* one sample more that explains nothing: a few do not make a slope */
     m->slope = fmax(xy, 0) / (xx + 1.0 / n);
     m->offset = -m->slope * mean;
-    m->rest = yy - 2 * m->slope * xy + m->slope * m->slope * xx;
-    m->rest = fmax(m->rest, 0);
-    m->explained = yy > 0 ? fmax(1 - m->rest / yy, 0) : 0;
+    m->error = yy - 2 * m->slope * xy + m->slope * m->slope * xx;
+    m->error = (fmax(m->error, 0) * n + 1) / (n + 1);
+    m->between = (split * m->slope * m->slope * n + 1) / (n + 1);
 }
 
 /* ---- fit ------------------------------------------------------------------
@@ -179,7 +188,7 @@ static void calibrate(tri_model *m, const float *said, const float *y, int n)
 
 typedef struct workspace { /* of a fit */
     float *x, *y;          /* n x columns; n */
-    float *score, *said;
+    float *score, *said, *apart;
     float *hidden;
     int *fold;
 } workspace;
@@ -188,7 +197,7 @@ static int workspace_init(workspace *r, const tri_model *m)
 {
     size_t n = (size_t)m->n;
 
-    r->x = malloc(n * ((size_t)columns_of(m) + 3 + 2 * H) * sizeof *r->x);
+    r->x = malloc(n * ((size_t)columns_of(m) + 4 + 2 * H) * sizeof *r->x);
     r->fold = malloc(n * sizeof *r->fold);
     if (!r->x || !r->fold) {
         return 0;
@@ -196,7 +205,8 @@ static int workspace_init(workspace *r, const tri_model *m)
     r->y = r->x + n * (size_t)columns_of(m);
     r->score = r->y + n;
     r->said = r->score + n;
-    r->hidden = r->said + n;
+    r->apart = r->said + n;
+    r->hidden = r->apart + n;
     return 1;
 }
 
@@ -206,38 +216,59 @@ static void workspace_fini(workspace *r)
     free(r->fold);
 }
 
+/* What a member, of two, says of the samples that it left out. */
+static void note(const tri_model *m, int k, workspace *r, int left_out)
+{
+    for (int i = 0; i < m->n; i++) {
+        double z = ((double)r->score[i] - m->centre[k]) * m->level[k];
+
+        if (r->fold[i] == left_out) {
+            r->apart[i] = (float)z - r->apart[i];
+            r->said[i] += (float)z / 2;
+        }
+    }
+}
+
+static tri_status learn_members(tri_model *m, workspace *r, int n_folds,
+                                uint64_t seed)
+{
+    tri_net_data data = {m->n, columns_of(m), r->x, r->y};
+
+    memset(r->said, 0, (size_t)m->n * sizeof *r->said);
+    memset(r->apart, 0, (size_t)m->n * sizeof *r->apart);
+    for (int k = 0; k < MEMBERS; k++) {
+        float *p = m->p + (size_t)k * net_size(m);
+
+        TRI_TRY(tri_net_train(&data, r->fold, k % n_folds, m->loss, seed,
+                              (uint64_t)k, p));
+        tri_net_scores(p, data.d, r->x, m->n, r->hidden, r->score);
+        standardise_scores(m, k, r->score, m->n);
+        if (k < 2 * n_folds) {
+            note(m, k, r, k % n_folds);
+        }
+    }
+    calibrate(m, r->said, r->apart, r->y, m->n);
+    return TRI_OK;
+}
+
 static tri_status learn(tri_model *m, const tri_samples *s, workspace *r,
                         uint64_t seed)
 {
-    tri_net_data data = {s->n, columns_of(m), r->x, r->y};
     int n_folds;
 
-    TRI_TRY(tri_folds_deal(s->x, s->n, s->width, MEMBERS, s->n, seed, r->fold,
+    TRI_TRY(tri_folds_deal(s->x, s->n, s->width, FOLDS, s->n, seed, r->fold,
                            &n_folds));
+    if (n_folds < 2) { /* one configuration says nothing of others */
+        m->flat = 1;
+        return TRI_OK;
+    }
     for (int i = 0; i < s->n; i++) {
         set_row(m, s->x + (size_t)i * (size_t)m->width,
                 m->has_resource ? s->resource[i] : 1,
-                r->x + (size_t)i * (size_t)data.d);
+                r->x + (size_t)i * (size_t)columns_of(m));
         r->y[i] = (float)((s->y[i] - m->mean) / m->scale);
     }
-    for (int k = 0; k < MEMBERS; k++) {
-        float *p = m->p + (size_t)k * net_size(m);
-        /* of one configuration nothing is left out */
-        int left_out = n_folds > 1 ? k % n_folds : -2;
-
-        TRI_TRY(tri_net_train(&data, r->fold, left_out, m->loss, seed,
-                              (uint64_t)k, p));
-        tri_net_scores(p, data.d, r->x, s->n, r->hidden, r->score);
-        standardise_scores(m, k, r->score, s->n);
-        for (int i = 0; i < s->n; i++) {
-            if (r->fold[i] == left_out || n_folds < 2) {
-                r->said[i] = (float)(((double)r->score[i] - m->centre[k]) *
-                                     m->level[k]);
-            }
-        }
-    }
-    calibrate(m, r->said, r->y, s->n);
-    return TRI_OK;
+    return learn_members(m, r, n_folds, seed);
 }
 
 static tri_status fit_into(tri_model *m, const tri_samples *s, uint64_t seed)
@@ -254,7 +285,9 @@ static tri_status fit_into(tri_model *m, const tri_samples *s, uint64_t seed)
     m->by = m->shift + columns;
     standardise_columns(m, s);
     standardise_values(m, s->y, s->n);
-    m->rest = 1;
+    /* about the mean: what the samples are, with one more that is off */
+    m->error = m->flat ? 1 / (s->n + 1.0) : 1;
+    m->between = 1;
     if (m->flat || columns_of(m) == 0) {
         m->flat = 1;
         return TRI_OK;
@@ -368,9 +401,12 @@ static void ask_members(const tri_model *m, block *b)
     }
 }
 
-static double floor_of(const tri_model *m)
+/* Of members' disagreement about one row: the variance of the prediction. */
+static double variance_of(const tri_model *m, double square)
 {
-    return LEAST_SD * LEAST_SD + (1 - m->explained) * m->rest;
+    double between = (square + SHRINK * m->between) / (MEMBERS - 1 + SHRINK);
+
+    return m->error * between / m->between;
 }
 
 /* b->x is set. */
@@ -379,13 +415,10 @@ static void predict_block(const tri_model *m, block *b)
     int d = columns_of(m);
 
     if (m->flat) {
-        for (int i = 0; i < b->n; i++) {
-            b->mean[i] = 0;
-            b->variance[i] = LEAST_SD * LEAST_SD + 1 / ((double)m->n * m->n);
-        }
-        return;
+        memset(b->member, 0, sizeof b->member);
+    } else {
+        ask_members(m, b);
     }
-    ask_members(m, b);
     for (int i = 0; i < b->n; i++) {
         double mean = 0;
         double square = 0;
@@ -394,11 +427,10 @@ static void predict_block(const tri_model *m, block *b)
             mean += b->member[k][i] / MEMBERS;
         }
         for (int k = 0; k < MEMBERS; k++) {
-            square += (b->member[k][i] - mean) * (b->member[k][i] - mean) /
-                      (MEMBERS - 1);
+            square += (b->member[k][i] - mean) * (b->member[k][i] - mean);
         }
         b->mean[i] = mean;
-        b->variance[i] = (square + floor_of(m)) *
+        b->variance[i] = (m->flat ? m->error : variance_of(m, square)) *
                                  left_of(m, b->x + (size_t)i * (size_t)d) +
                          LEAST_SD * LEAST_SD;
     }
@@ -484,17 +516,20 @@ static int mlp_size(const tri_model *m)
  */
 
 /* The mean, members' deviations from it in one random mixture for all rows,
- * and what they leave unexplained, of each row by itself. */
+ * and what their mean disagreement adds, of each row by itself. */
 static void draw_block(const tri_model *m, block *b, const double *z,
                        tri_rng *rng, double *out)
 {
-    for (int i = 0; i < b->n; i++) {
-        double v = b->mean[i];
+    double many = MEMBERS - 1 + SHRINK;
+    double larger = sqrt(m->error / m->between / many);
+    double apart = sqrt(m->flat ? m->error : variance_of(m, 0));
 
-        for (int k = 0; k < MEMBERS && !m->flat; k++) {
-            v += z[k] * (b->member[k][i] - b->mean[i]) / sqrt(MEMBERS - 1);
+    for (int i = 0; i < b->n; i++) {
+        double v = b->mean[i] + apart * tri_rng_normal(rng);
+
+        for (int k = 0; k < MEMBERS; k++) {
+            v += larger * z[k] * (b->member[k][i] - b->mean[i]);
         }
-        v += sqrt(m->flat ? b->variance[i] : floor_of(m)) * tri_rng_normal(rng);
         out[i] = m->mean + m->scale * v;
     }
 }
@@ -529,10 +564,10 @@ static tri_status mlp_draw(const tri_model *m, const double *x, int n,
 static void mlp_describe(const tri_model *m, char *buf, size_t bytes)
 {
     snprintf(buf, bytes,
-             "members=%d hidden=%dx2 loss=%s slope=%.3g "
-             "explained=%.3g n=%d",
+             "members=%d hidden=%dx2 loss=%s slope=%.3g error=%.3g "
+             "between=%.3g n=%d",
              MEMBERS, H, m->loss == TRI_NET_RANK ? "rank" : "square", m->slope,
-             m->explained, m->n);
+             sqrt(m->error), sqrt(m->between), m->n);
 }
 
 const tri_predictor_ops tri_predictor_mlp = {

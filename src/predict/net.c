@@ -15,13 +15,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define H          TRI_NET_H
-#define BATCH      64
-#define STEPS      300
-#define MORE       10 /* rows for a step more, up to */
+#define H     TRI_NET_H
+#define BATCH 48
+/* Steps: so many, one more a row up to so many, and one more in ten. */
+#define STEPS      60
+#define STEPS_ROWS 300
 #define STEPS_MOST 1000
-#define RATE       0.01f
-#define DECAY      0.01f
+#define RATE       0.02f
+/* Of the parameters' decay, over the root of the number of rows: what is not
+ * needed goes, the sooner the fewer rows ask for it. */
+#define DECAY      16.0f
+#define DECAY_MOST 1.0f
 #define MARGIN     1.0f
 /* Times that the rows left out are asked, how many, and the fewest that
  * count. */
@@ -215,6 +219,7 @@ static void adam(trainer *t, int step, int steps)
 {
     size_t n = tri_net_size(t->data->d);
     float rate = RATE * (1.0f - (float)step / (float)steps);
+    float decay = fminf(DECAY / sqrtf((float)t->n_rows), DECAY_MOST);
     float fix1 = 1.0f / (1.0f - powf(0.9f, (float)(step + 1)));
     float fix2 = 1.0f / (1.0f - powf(0.999f, (float)(step + 1)));
     float *restrict p = t->p;
@@ -226,7 +231,7 @@ static void adam(trainer *t, int step, int steps)
         m[i] = 0.9f * m[i] + 0.1f * g[i];
         v[i] = 0.999f * v[i] + 0.001f * g[i] * g[i];
         p[i] -= rate *
-                (fix1 * m[i] / (sqrtf(fix2 * v[i]) + 1e-8f) + DECAY * p[i]);
+                (fix1 * m[i] / (sqrtf(fix2 * v[i]) + 1e-8f) + decay * p[i]);
     }
 }
 
@@ -292,9 +297,10 @@ static int take_batch(trainer *t)
 static void run(trainer *t, float *best)
 {
     size_t bytes = tri_net_size(t->data->d) * sizeof *best;
-    int steps = STEPS + t->n_rows / MORE;
+    int steps = STEPS + t->n_rows / 10;
     float least = INFINITY;
 
+    steps += t->n_rows < STEPS_ROWS ? t->n_rows : STEPS_ROWS;
     steps = steps < STEPS_MOST ? steps : STEPS_MOST;
     shuffle(t);
     for (int step = 0; step < steps; step++) {

@@ -272,10 +272,11 @@ static void take_rows(grower *g, const int *fold, int left_out, tri_rng *rng)
 /* 0: no memory. */
 static int grow_one(grower *g, int *root)
 {
-    *root = add_children(g->t); /* the second is never reached */
+    *root = add_children(g->t);
     if (*root < 0) {
         return 0;
     }
+    g->t->node[*root + 1] = (tri_trees_node){0}; /* is never reached */
     g->todo[0] = (range){*root, 0, g->n_rows, 0};
     g->n_todo = 1;
     while (g->n_todo > 0) {

@@ -1,0 +1,158 @@
+/*
+ * The choice of a predictor, and the folds that it is made by.
+ */
+#include "src/predict/folds.h"
+#include "src/predict/mlp.h"
+#include "tests/predict/world.h"
+
+#include "tests/tri_cmocka.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void by_name(void **state)
+{
+    (void)state;
+    assert_ptr_equal(tri_predictor_find("gp"), &tri_predictor_gp);
+    assert_ptr_equal(tri_predictor_find("trees"), &tri_predictor_trees);
+    assert_ptr_equal(tri_predictor_find("mlp"), &tri_predictor_mlp);
+    assert_ptr_equal(tri_predictor_find("mlp-squared"),
+                     &tri_predictor_mlp_squared);
+    assert_null(tri_predictor_find("forest"));
+    assert_null(tri_predictor_find(""));
+}
+
+/* Rows of a configuration are dealt together, folds are of like size, and no
+ * more rows are dealt than wanted. */
+static void folds_are_of_configurations(void **state)
+{
+    enum {
+        N = 200,
+        CONFIGS = 37
+    };
+    double x[2 * N];
+    int fold[N], n_folds, of[CONFIGS], size[5] = {0};
+    int dealt = 0;
+
+    (void)state;
+    for (int i = 0; i < N; i++) {
+        x[2 * i] = i % CONFIGS;
+        x[2 * i + 1] = -0.25 * (i % CONFIGS);
+    }
+    assert_int_equal(tri_folds_deal(x, N, 2, 5, N, 3, fold, &n_folds), TRI_OK);
+    assert_int_equal(n_folds, 5);
+    for (int i = 0; i < N; i++) {
+        assert_true(fold[i] >= 0 && fold[i] < 5);
+        if (i < CONFIGS) {
+            of[i] = fold[i];
+            size[fold[i]]++;
+        }
+        assert_int_equal(fold[i], of[i % CONFIGS]);
+    }
+    for (int k = 0; k < 5; k++) {
+        assert_true(size[k] == 7 || size[k] == 8);
+    }
+    assert_int_equal(tri_folds_deal(x, N, 2, 5, 50, 3, fold, &n_folds), TRI_OK);
+    for (int i = 0; i < N; i++) {
+        dealt += fold[i] >= 0;
+    }
+    assert_int_equal(dealt, 50);
+    assert_int_equal(tri_folds_deal(x, 3, 2, 5, 50, 3, fold, &n_folds), TRI_OK);
+    assert_int_equal(n_folds, 3);
+    assert_int_equal(tri_folds_deal(x, N, 0, 5, N, 3, fold, &n_folds), TRI_OK);
+    assert_int_equal(n_folds, 1); /* without columns all are one */
+}
+
+static void smooth_is_gp(void **state)
+{
+    tri_world w;
+    tri_samples s;
+    const tri_predictor_ops *ops = NULL;
+    double tau = 0;
+
+    (void)state;
+    tri_world_init(&w, 60, 1, 8);
+    s = tri_world_samples(&w, 60, 1);
+    assert_int_equal(tri_predictor_choose(w.e, &s, 1, &ops, &tau), TRI_OK);
+    assert_ptr_equal(ops, &tri_predictor_gp);
+    assert_true(tau > 0.5 && tau <= 1);
+    s.n = 9; /* too few to try */
+    assert_int_equal(tri_predictor_choose(w.e, &s, 1, &ops, &tau), TRI_OK);
+    assert_ptr_equal(ops, &tri_predictor_gp);
+    assert_true(isnan(tau));
+    tri_world_fini(&w);
+}
+
+/* Steps at odd places: trees see them, a smooth surface does not. */
+static void steps_are_trees(void **state)
+{
+    enum {
+        N = 150
+    };
+    tri_world w;
+    tri_samples s;
+    const tri_predictor_ops *ops = NULL;
+    double y[N];
+    double tau = 0;
+
+    (void)state;
+    tri_world_init(&w, N, 0, 14);
+    for (int i = 0; i < N; i++) {
+        const tri_config *c = w.c + 4 * i;
+        int64_t b = c[1].u.i;
+        double d = c[3].type == TRI_REAL ? c[3].u.d : 0;
+
+        y[i] = (d > 0.2 ? 0.5 : 0) - (d > 0.5 ? 0.8 : 0) + (d > 0.7 ? 1 : 0) -
+               (d > 0.9 ? 0.5 : 0) + (b > 2 ? 0.2 : 0) - (b > 5 ? 0.4 : 0) +
+               (b > 8 ? 0.9 : 0) + (c[0].u.i > 16 ? 0.3 : 0);
+    }
+    s = tri_world_samples(&w, N, 0);
+    s.y = y;
+    assert_int_equal(tri_predictor_choose(w.e, &s, 1, &ops, &tau), TRI_OK);
+    print_message("steps: %s, tau %.3f\n", ops->name, tau);
+    assert_ptr_equal(ops, &tri_predictor_trees);
+    tri_world_fini(&w);
+}
+
+static void nothing_to_tell(void **state)
+{
+    tri_world w;
+    tri_samples s;
+    const tri_predictor_ops *ops = NULL;
+    double flat[40], same[40 * 8];
+    double tau = 1;
+
+    (void)state;
+    tri_world_init(&w, 40, 1, 15);
+    assert_true(w.width <= 8);
+    for (int i = 0; i < 40; i++) {
+        flat[i] = 3;
+        memcpy(same + (size_t)i * (size_t)w.width, w.x,
+               (size_t)w.width * sizeof *same);
+    }
+    s = tri_world_samples(&w, 40, 1);
+    s.y = flat;
+    assert_int_equal(tri_predictor_choose(w.e, &s, 1, &ops, &tau), TRI_OK);
+    assert_ptr_equal(ops, &tri_predictor_gp);
+    assert_true(tau == 0);
+    s = tri_world_samples(&w, 40, 1); /* one configuration: nothing to leave */
+    s.x = same;
+    assert_int_equal(tri_predictor_choose(w.e, &s, 1, &ops, &tau), TRI_OK);
+    assert_ptr_equal(ops, &tri_predictor_gp);
+    assert_true(isnan(tau));
+    tri_world_fini(&w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+            cmocka_unit_test(by_name),
+            cmocka_unit_test(folds_are_of_configurations),
+            cmocka_unit_test(smooth_is_gp),
+            cmocka_unit_test(steps_are_trees),
+            cmocka_unit_test(nothing_to_tell),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
