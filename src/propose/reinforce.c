@@ -189,9 +189,35 @@ static tri_status train_all(tri_reinforce *r, const tri_belief_model *m,
 /* ---- answers --------------------------------------------------------------
  */
 
+static int n_free(const tri_pool *few)
+{
+    int n = 0;
+
+    for (int64_t i = 0; i < few->n; i++) {
+        n += !few->taken[i];
+    }
+    return n;
+}
+
+/* In a small space the policy may draw nothing but what was tried. */
+static tri_status top_up(tri_reinforce *r, tri_pool *few, const tri_pool *pool,
+                         const tri_snapshot *s, int wanted, tri_rng *rng)
+{
+    for (int i = n_free(few); i < wanted; i++) {
+        int64_t at = tri_pool_random(pool, rng);
+
+        if (at < 0) {
+            break;
+        }
+        TRI_TRY(tri_pool_config(pool, at, r->config));
+        TRI_TRY(tri_pool_add(few, s, r->config, &at));
+    }
+    return TRI_OK;
+}
+
 /* What the policy draws, and some uniform draws, into a pool of their own. */
-static tri_status gather(tri_reinforce *r, tri_pool *few, const tri_snapshot *s,
-                         int wanted, tri_rng *rng)
+static tri_status gather(tri_reinforce *r, tri_pool *few, const tri_pool *pool,
+                         const tri_snapshot *s, int wanted, tri_rng *rng)
 {
     int n = DRAWN_EACH * wanted;
     int64_t at;
@@ -206,7 +232,7 @@ static tri_status gather(tri_reinforce *r, tri_pool *few, const tri_snapshot *s,
         TRI_TRY(tri_space_sample(r->space, rng, r->config));
         TRI_TRY(tri_pool_add(few, s, r->config, &at));
     }
-    return TRI_OK;
+    return top_up(r, few, pool, s, wanted, rng);
 }
 
 /* The choices' places in the thinker's pool; what is taken there falls out. */
@@ -246,7 +272,7 @@ tri_status tri_reinforce_answer(tri_reinforce *r, tri_pool *pool,
     tri_status st;
 
     TRI_TRY(train_all(r, m, s->max_ranks, &rng, cancel));
-    st = gather(r, &few, s, wanted, &rng);
+    st = gather(r, &few, pool, s, wanted, &rng);
     if (st == TRI_OK && few.n > 0) {
         st = tri_acquire(&few, m, how, wanted, seed, cancel, out, &found);
     }
