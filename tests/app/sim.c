@@ -56,6 +56,52 @@ static void same_seed_same_answer(void **state)
     json_decref(c);
 }
 
+/* A study whose search is led by a thinker, in a file of that name. */
+static void write_led(const char *file, const char *search)
+{
+    char text[512];
+
+    snprintf(text, sizeof text,
+             "study: led\nseed: 4\nmodel: {kind: synthetic}\n"
+             "space: {a: {int: [0, 30]}, b: {int: [0, 30]}}\n"
+             "objective: {minimize: loss}\nscheduler: none\n"
+             "resource: {min: 1, max: 4, eta: 4}\n"
+             "search: %s\nbudget: {trials: 20}\nfinals: none\n",
+             search);
+    cli_write(file, text);
+}
+
+static void thinking(void **state)
+{
+    json_t *at_once;
+    json_t *slow;
+    json_t *none;
+    json_t *quasi;
+
+    (void)state;
+    write_led("led.yaml", "auto");
+    write_led("quasi.yaml", "quasi");
+    at_once = cli_json(cli_run("sim led.yaml --workers 2 --json"));
+    slow = cli_json(cli_run("sim led.yaml --workers 2 --think 1e6 --json"));
+    none = cli_json(cli_run("sim led.yaml --workers 2 --think none --json"));
+    quasi = cli_json(cli_run("sim quasi.yaml --workers 2 --json"));
+    assert_true(json_equal(none, quasi));
+    assert_false(json_equal(at_once, quasi));
+    /* never heard: the first configuration waited a second, no other ran
+     * otherwise */
+    assert_true(json_equal(json_object_get(slow, "best"),
+                           json_object_get(quasi, "best")));
+    assert_true(json_real_value(json_object_get(slow, "virtual_s")) >
+                json_real_value(json_object_get(quasi, "virtual_s")));
+    assert_true(json_real_value(json_object_get(slow, "virtual_s")) <
+                1.1 * json_real_value(json_object_get(quasi, "virtual_s")));
+    assert_int_equal(cli_run("sim led.yaml --workers 2 --think x")->status, 1);
+    json_decref(at_once);
+    json_decref(slow);
+    json_decref(none);
+    json_decref(quasi);
+}
+
 static const char gpt_results[] = "dp,tp,micro_batch,tokens_per_s,failed\n"
                                   "1,1,1,100,0\n"
                                   "1,1,2,120,0\n"
@@ -263,6 +309,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
             cmocka_unit_test(shape),
             cmocka_unit_test(same_seed_same_answer),
+            cmocka_unit_test(thinking),
             cmocka_unit_test(recorded_results),
             cmocka_unit_test(missing_results),
             cmocka_unit_test(results_are_a_table_s),
