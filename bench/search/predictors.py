@@ -1,10 +1,10 @@
 #!/usr/bin/python3
 """Predictors against scikit-learn and XGBoost: the same rows, the same run.
 
-  predictors.py PROGRAM [--rows N,N] [--columns D] [--repeats K] [--json FILE]
+  predictors.py [PROGRAM] [--rows N,N] [--columns D] [--repeats K] [--json FILE]
                 [--only gp|trees|mlp]
 
-PROGRAM is bench_search_predictors of the build.  Peers that are not installed
+PROGRAM is bench_search_predictors, by default the newest of the build folders.  Peers that are not installed
 are left out with a sentence.  Nothing is judged here: the table and the JSON
 say what was measured.
 
@@ -17,6 +17,7 @@ density that a normal belief gives to them (less is better; peers without a
 deviation have none).
 """
 import argparse
+import glob
 import json
 import os
 import subprocess
@@ -70,6 +71,18 @@ def make(kind, n, columns, seed):
 
 
 # ---- ours ----------------------------------------------------------------
+
+
+def newest_program():
+    root = os.path.dirname(os.path.abspath(__file__))
+    found = glob.glob(
+        os.path.join(
+            root, "../../build/*/bench/search/bench_search_predictors"
+        )
+    )
+    if not found:
+        sys.exit("no build folder has bench_search_predictors: build it first")
+    return max(found, key=os.path.getmtime)
 
 
 def run_ours(program, name, rows, repeats):
@@ -291,7 +304,7 @@ def main():
     parser = argparse.ArgumentParser(
         description="Predictors against scikit-learn and XGBoost."
     )
-    parser.add_argument("program")
+    parser.add_argument("program", nargs="?")
     parser.add_argument("--rows", default="1000,5000")
     parser.add_argument("--columns", type=int, default=20)
     parser.add_argument("--repeats", type=int, default=3)
@@ -301,6 +314,7 @@ def main():
     args.rows = [int(n) for n in args.rows.split(",")]
     if min(args.rows) < 10 or args.columns < 7 or args.repeats < 1:
         parser.error("at least 10 rows, 7 columns and 1 repeat")
+    args.program = args.program or newest_program()
     kinds = [args.only] if args.only else ["gp", "trees", "mlp"]
     records = measure(args, kinds)
     found = ratios(records)

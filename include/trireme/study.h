@@ -199,7 +199,7 @@ typedef struct tri_study {
 
     struct {
         const char *proposer;    /* auto, random, quasi, acquisition, ... */
-        const char *predictor;   /* auto, gp, trees, mlp */
+        const char *predictor;   /* auto, gp, trees, mlp, mlp-squared */
         const char *acquisition; /* ei, ucb, thompson */
         double random_share;
     } search;

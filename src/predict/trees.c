@@ -121,20 +121,45 @@ static void ask_member(const tri_model *m, int k, const float *x, int n,
     }
 }
 
-/* From what the first two members that left a sample out make of it. */
-static void calibrate(tri_model *m, const tri_trees_data *d, const int *fold,
-                      int n_folds)
+/* Note what the first two members that left rows x[n][stride] out make of
+ * them; n <= BLOCK. */
+static void note(tri_model *m, int fold, int n_folds, const float *x,
+                 const float *y, int n)
 {
-    m->error = m->between = 1; /* one sample more, of which nothing is known */
-    for (int i = 0; i < d->n && n_folds > 1; i++) {
-        const float *row = d->x + (size_t)i * (size_t)d->stride;
-        double a, b, off;
+    double a[BLOCK], b[BLOCK];
 
-        ask_member(m, fold[i], row, 1, &a);
-        ask_member(m, fold[i] + n_folds, row, 1, &b);
-        off = (a + b) / 2 - (double)d->y[i];
+    ask_member(m, fold, x, n, a);
+    ask_member(m, fold + n_folds, x, n, b);
+    for (int i = 0; i < n; i++) {
+        double off = (a[i] + b[i]) / 2 - (double)y[i];
+
         m->error += off * off;
-        m->between += (a - b) * (a - b) / 2;
+        m->between += (a[i] - b[i]) * (a[i] - b[i]) / 2;
+    }
+}
+
+/* How wrong members are about what they left out, and how much they differ:
+ * with one sample more, of which nothing is known. */
+static void calibrate(tri_model *m, const tri_trees_data *d, const int *fold,
+                      int n_folds, float *x)
+{
+    size_t w = (size_t)d->stride;
+    float y[BLOCK];
+
+    m->error = m->between = 1;
+    for (int k = 0; k < n_folds && n_folds > 1; k++) {
+        int n = 0;
+
+        for (int i = 0; i < d->n; i++) {
+            if (fold[i] == k) {
+                memcpy(x + (size_t)n * w, d->x + (size_t)i * w, w * sizeof *x);
+                y[n++] = d->y[i];
+            }
+            if (n == BLOCK || (n > 0 && i == d->n - 1)) {
+                note(m, k, n_folds, x, y, n);
+                n = 0;
+            }
+        }
     }
     if (n_folds > 1) {
         m->error /= d->n + 1;
@@ -146,14 +171,22 @@ static tri_status grow_from(tri_model *m, const tri_trees_data *d,
                             const int *fold, int n_folds, uint64_t seed)
 {
     int split = SPLIT_LEAST + d->n / SPLIT_EVERY;
+    float *x = malloc(BLOCK * (size_t)d->stride * sizeof *x);
+    tri_status st;
 
+    if (!x) {
+        return TRI_FAIL(TRI_ENOMEM, "no memory for trees of %d samples", d->n);
+    }
     m->trees = (tri_trees){.n_members = MEMBERS,
                            .rounds = ROUNDS,
                            .stride = d->stride,
                            .split = split < SPLIT_MOST ? split : SPLIT_MOST};
-    TRI_TRY(tri_trees_grow(&m->trees, d, fold, n_folds, seed));
-    calibrate(m, d, fold, n_folds);
-    return TRI_OK;
+    st = tri_trees_grow(&m->trees, d, fold, n_folds, seed);
+    if (st == TRI_OK) {
+        calibrate(m, d, fold, n_folds, x);
+    }
+    free(x);
+    return st;
 }
 
 static tri_status grow(tri_model *m, const tri_samples *s, uint64_t seed)

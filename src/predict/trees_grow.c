@@ -21,6 +21,8 @@
 /* A sequence learns from at most so many rows. */
 #define MOST  20000
 #define LANES TRI_TREES_LANES
+/* Of a node with more rows so many, evenly, say which cut is the best. */
+#define ASKED 1024
 /* Rows that walk side by side. */
 #define WALK 8
 
@@ -44,6 +46,7 @@ typedef struct grower {
     float *lo, *hi, *at, *sum, *count;
     range todo[DEPTH + 2];
     int n_todo;
+    int few[ASKED];
     uint64_t state; /* of the tree's own draws */
 } grower;
 
@@ -138,11 +141,15 @@ static void draw_cuts(grower *g)
 }
 
 /* The column of the best of the cuts drawn; -1 where no column varies. */
-static int best_cut(grower *g, const int *row, int n, float sum)
+static int best_cut(grower *g, const int *row, int n)
 {
     float most = -1;
+    float sum = 0;
     int best = -1;
 
+    for (int i = 0; i < n; i++) {
+        sum += g->rest[row[i]];
+    }
     for (int j = 0; j < g->d->stride; j += LANES) {
         find_range(g, row, n, j);
     }
@@ -168,6 +175,18 @@ static int best_cut(grower *g, const int *row, int n, float sum)
     return best;
 }
 
+/* The column to cut at g->at; -1: none. */
+static int find_cut(grower *g, const int *row, int n)
+{
+    if (n <= ASKED) {
+        return best_cut(g, row, n);
+    }
+    for (int i = 0; i < ASKED; i++) {
+        g->few[i] = row[(int64_t)i * n / ASKED];
+    }
+    return best_cut(g, g->few, ASKED);
+}
+
 /* Rows of the left child first; their number. */
 static int part(const grower *g, int *row, int n, int column, float at)
 {
@@ -185,10 +204,15 @@ static int part(const grower *g, int *row, int n, int column, float at)
     return left;
 }
 
-static void make_leaf(grower *g, int node, const int *row, int n, double sum)
+static void make_leaf(grower *g, int node, const int *row, int n)
 {
-    float value = (float)(RATE * sum / n);
+    double sum = 0;
+    float value;
 
+    for (int i = 0; i < n; i++) {
+        sum += (double)g->rest[row[i]];
+    }
+    value = (float)(RATE * sum / n);
     g->t->node[node] =
             (tri_trees_node){.at = INFINITY, .child = node, .value = value};
     for (int i = 0; i < n; i++) {
@@ -219,18 +243,14 @@ static int settle(grower *g)
     range r = g->todo[--g->n_todo];
     int *row = g->row + r.from;
     int n = r.to - r.from;
-    double sum = 0;
     int column = -1;
     int child, left;
 
-    for (int i = 0; i < n; i++) {
-        sum += (double)g->rest[row[i]];
-    }
     if (n >= g->t->split && r.depth < DEPTH) {
-        column = best_cut(g, row, n, (float)sum);
+        column = find_cut(g, row, n);
     }
     if (column < 0) {
-        make_leaf(g, r.node, row, n, sum);
+        make_leaf(g, r.node, row, n);
         return 1;
     }
     child = add_children(g->t);

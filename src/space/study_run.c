@@ -17,7 +17,8 @@ static const char *const sched_names[] = {
         "hyperband", "async-hyperband", "pasha",        "none"};
 static const char *const proposers[] = {
         "auto", "random", "quasi", "acquisition", "evolution", "reinforce"};
-static const char *const predictors[] = {"auto", "gp", "trees", "mlp"};
+static const char *const predictors[] = {"auto", "gp", "trees", "mlp",
+                                         "mlp-squared"};
 static const char *const acquisitions[] = {"ei", "ucb", "thompson"};
 
 const char *tri_unit_name(tri_unit unit)
