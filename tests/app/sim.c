@@ -260,7 +260,8 @@ static void every_scheduler(void **state)
         snprintf(study, sizeof study,
                  "study: s\nmodel: {kind: synthetic}\n"
                  "space: {x: {float: [0, 1]}}\nobjective: {minimize: loss}\n"
-                 "resource: {min: 1, max: 9, eta: 3}\nscheduler: %s\n"
+                 "search: quasi\nresource: {min: 1, max: 9, eta: 3}\n"
+                 "scheduler: %s\n"
                  "budget: {trials: 27}\nfinals: none\n",
                  names[i]);
         cli_write("s.yaml", study);
