@@ -23,6 +23,7 @@ SEARCHES = {
     "quasi": "quasi",
     "random": "random",
 }
+VARIANTS = set(SEARCHES) - {"trireme", "quasi", "random"}
 WAIT_S = 1800
 
 # A configuration of a table without curves is measured once, a virtual second
@@ -129,7 +130,7 @@ def simulate(program, study, workers, straggle, seed):
     except ValueError:
         answer = {"error": (done.stderr or done.stdout).strip()[-300:]}
     if "error" in answer:
-        raise RuntimeError(f"{' '.join(command)}: {answer['error']}")
+        raise RuntimeError(f"{answer['error']} ({' '.join(command)})")
     return answer, cpu, done.stderr
 
 
@@ -137,14 +138,11 @@ def is_built(program, method, table, folder):
     """Whether the program has the method, rather than another in its place."""
     settings = {"budget": 12, "workers": 1, "trainings": 1}
     study = write_study(table, method, settings, folder)
-    done = subprocess.run([program, "sim", study, "--workers", "1"],
-                          capture_output=True, text=True, timeout=WAIT_S,
-                          check=False)
-    if done.returncode != 0:
-        return False, done.stderr.strip()[-300:]
-    if "not built" in done.stderr:
-        return False, done.stderr.strip()[-300:]
-    return True, ""
+    try:
+        _, _, log = simulate(program, study, 1, 0, 1)
+    except RuntimeError as e:
+        return False, str(e)
+    return "not built" not in log, log.strip()[-300:]
 
 
 def run(program, table, method, settings, folder):

@@ -17,6 +17,7 @@ import concurrent.futures
 import hashlib
 import importlib.util
 import json
+import math
 import sys
 import time
 
@@ -51,6 +52,9 @@ def options():
     p.add_argument("--straggle", type=float, default=0.5, help="S: a run lasts "
                    "x (1 + |N(0, S)|), with more than one worker")
     p.add_argument("--seeds", type=int, default=30)
+    p.add_argument("--variant-seeds", type=int, default=5,
+                   help="at most so many of the seeds for variants of ours: "
+                   "gp, trees, mlp, ucb, thompson, evolution, reinforce")
     p.add_argument("--first-seed", type=int, default=1)
     p.add_argument("--budget", type=int, default=200,
                    help="configurations, on tables without curves")
@@ -156,6 +160,9 @@ def plan(o, found, methods):
                 for m in methods:
                     if m in PEERS and (m in CURVE_PEERS) != bool(table.points):
                         continue
+                    if (m in ours.VARIANTS and
+                            seed >= o.first_seed + o.variant_seeds):
+                        continue
                     settings = {
                         "workers": workers, "seed": seed,
                         "straggle": o.straggle if workers > 1 else 0.0,
@@ -257,6 +264,22 @@ def gather(jobs, cache):
             for key, runs in groups.items()}
 
 
+def slowdowns(results, budget):
+    """How many times the sequential evaluations each method needs with more
+    workers: the geometric mean over the plain tables of the ratio of medians, a
+    median beyond the budget standing for the budget."""
+    out = {}
+    for (table, method, workers), r in results.items():
+        alone = results.get((table, method, 1))
+        if workers > 1 and alone and "trainings_to_1%" not in r:
+            more, less = (min(x["evaluations_to_1%"]["median"], budget)
+                          for x in (r, alone))
+            out.setdefault(method, {}).setdefault(str(workers), []).append(
+                math.log(more / less))
+    return {m: {w: math.exp(sum(x) / len(x)) for w, x in of.items()}
+            for m, of in out.items()}
+
+
 def mappings(methods):
     import halving
     import peers
@@ -279,9 +302,10 @@ def main():
     cache = read_cache(path)
     failed = [] if o.report_only else run_all(o, jobs, cache, path)
     results = gather(jobs, cache)
+    slower = slowdowns(results, o.budget)
     report = {
         "settings": {k: getattr(o, k) for k in (
-            "seeds", "first_seed", "workers", "straggle", "budget",
+            "seeds", "variant_seeds", "first_seed", "workers", "straggle", "budget",
             "trainings")},
         "versions": {m: version_of(m, o) for m in methods},
         "not_run": missing,
@@ -289,7 +313,8 @@ def main():
         "mapping": mappings([m for m in methods if m in PEERS]),
         "results": [{"table": t, "method": m, "workers": w, **r}
                     for (t, m, w), r in results.items()],
-        "limits": limits.check(results),
+        "slowdown": slower,
+        "limits": limits.check(results, slower),
         "errors": [{"table": j[1].name, "method": j[2], **j[3], "error": e}
                    for j, e in failed],
         "planned_runs": len(jobs),

@@ -93,18 +93,30 @@ def print_limits(report):
     print("\nPromised of trireme:")
     words = {True: "holds", False: "MISSED", None: "not known"}
     print_table(["what", "table", "value", "limit", ""],
-                [[c["what"], c["table"], number(c["value"], 3, o_over(c)),
+                [[c["what"], c["table"],
+                  "never" if math.isinf(c["value"]) else number(c["value"]),
                   number(c["limit"]), words[c["holds"]]]
                  for c in report["limits"]])
 
 
-def o_over(limit):
-    return limit["limit"]
+def print_slowdowns(report):
+    workers = sorted({w for of in report["slowdown"].values() for w in of},
+                     key=int)
+    if not workers:
+        return
+    print("\nTimes the sequential evaluations, geometric mean over the tables "
+          "(at the start all\nworkers are busy before anything is known: where "
+          "sequential search needs fewer\nthan there are workers, no method "
+          "comes near 1):")
+    print_table(["method", *(f"{w} workers" for w in workers)],
+                [[m, *(number(of.get(w)) for w in workers)]
+                 for m, of in report["slowdown"].items()])
 
 
 def print_report(report, o):
     for table in report["tables"]:
         print_of_table(report, table, o)
+    print_slowdowns(report)
     print("\nPeers, mapped onto a table:")
     for method, text in report["mapping"].items():
         print(f"  {method} ({report['versions'][method]}): {text}")
