@@ -17,7 +17,7 @@
 /* Walks that do not fit, before one is drawn without the policy. */
 #define TRIES 50
 /* Adam. */
-#define RATE  0.05
+#define RATE  0.04
 #define BETA1 0.9
 #define BETA2 0.99
 #define TINY  1e-4

@@ -10,10 +10,10 @@
 #include <string.h>
 
 /* Batches that a question trains for: the first one, and later ones. */
-#define BATCHES_FIRST 150
-#define BATCHES_LATER 50
+#define BATCHES_FIRST 100
+#define BATCHES_LATER 30
 /* Configurations drawn to choose from, at least, and for each wanted. */
-#define DRAWN_LEAST 512
+#define DRAWN_LEAST 1024
 #define DRAWN_EACH  16
 /* Of them, drawn uniformly. */
 #define UNIFORM 64

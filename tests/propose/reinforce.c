@@ -265,6 +265,7 @@ static void it_keeps_away_from_failures(void **state)
             tri_feasibility_fit(t.s.encoding, 60, x, failed, NULL, 0, 1, &f),
             TRI_OK);
     t.belief.feasible = f;
+    t.belief.best = 5; /* so that an improvement is about 5 less the mean */
     assert_int_equal(answer(&t, 16, 1, out), 16);
     for (int i = 0; i < 16; i++) {
         bad += out[i * 12].u.i == 0;
@@ -302,11 +303,32 @@ static double believed(const tri_model *model, const tri_knowledge *k)
     return best;
 }
 
+#define NEAR 10
+
+/* The best records, the best first. */
+static void best_of(const tri_story *s, const tri_config **out)
+{
+    unsigned char used[TRI_STORY_MOST] = {0};
+
+    for (int k = 0; k < NEAR; k++) {
+        int best = -1;
+
+        for (int i = 0; i < s->n; i++) {
+            if (!used[i] && (best < 0 || s->records[i].objective <
+                                                 s->records[best].objective)) {
+                best = i;
+            }
+        }
+        used[best] = 1;
+        out[k] = s->records[best].config;
+    }
+}
+
 static int propose(setting *t, method how, uint64_t seed, tri_model **model,
                    tri_choice *out)
 {
     tri_story *s = &t->s;
-    const tri_config *near[1];
+    const tri_config *near[NEAR];
     tri_knowledge k;
     tri_model *next;
     int n;
@@ -314,8 +336,8 @@ static int propose(setting *t, method how, uint64_t seed, tri_model **model,
     assert_int_equal(
             tri_knowledge_init(&k, s->encoding, &s->snapshot, NULL, 0, 0),
             TRI_OK);
-    near[0] = s->records[k.n_best].config;
-    assert_int_equal(tri_pool_refresh(&s->pool, &s->snapshot, seed, near, 1),
+    best_of(s, near);
+    assert_int_equal(tri_pool_refresh(&s->pool, &s->snapshot, seed, near, NEAR),
                      TRI_OK);
     assert_int_equal(tri_predictor_gp.fit(s->encoding,
                                           &(tri_samples){.n = k.n,
@@ -389,12 +411,12 @@ static void it_beats_chance_and_a_pool(void **state)
     double sum[3] = {0};
 
     (void)state;
-    for (uint64_t seed = 1; seed <= 4; seed++) {
+    for (uint64_t seed = 1; seed <= 3; seed++) {
         double best[3];
 
         for (int how = CHANCE; how <= POLICY; how++) {
             best[how] = search((method)how, seed);
-            sum[how] += best[how] / 4;
+            sum[how] += best[how] / 3;
         }
         printf("seed %d: random %.2f, pool %.2f, policy %.2f\n", (int)seed,
                best[CHANCE], best[POOL], best[POLICY]);
