@@ -100,8 +100,7 @@ static double tau_of(int64_t balance, int64_t all, int64_t in_a, int64_t in_b)
     if (in_a == all || in_b == all) {
         return 0;
     }
-    return (double)balance /
-           sqrt((double)(all - in_a) * (double)(all - in_b));
+    return (double)balance / sqrt((double)(all - in_a) * (double)(all - in_b));
 }
 
 /* By all pairs, where there is no memory. */
