@@ -1,9 +1,10 @@
 /*
  * The Gaussian process over very many configurations, in single precision: the
- * mean exactly, and of the spread what the nearest sample alone tells, which
- * bounds it from above.
+ * mean exactly, and of the spread what some samples tell, which bounds it from
+ * above: the one that tells most by itself, and the best together.
  */
 #include "src/predict/gp.h"
+#include "src/predict/lapack.h"
 
 #include <cblas.h>
 #include <math.h>
@@ -13,6 +14,8 @@
 
 /* Rows at a time: a block of covariances stays in the cache. */
 #define BLOCK 128
+/* The best samples, near which a candidate is of interest. */
+#define FEW 96
 
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) &&         \
         !defined(__SANITIZE_ADDRESS__)
@@ -53,27 +56,40 @@ typedef struct screen { /* the model in single precision */
     float *shift;  /* what is added, for the resource asked for */
     float *by;     /* a column's inverse length */
     float *z, *k;  /* a block's rows and products */
+    int n_few;
+    int few[FEW];           /* the best samples */
+    float factor[FEW][FEW]; /* of their covariance with noise */
+    float *v;               /* a block of their covariances */
     float variance;
 } screen;
 
 /* From products to covariances; the mean, and the largest share of the
  * variance that one sample explains. */
-CLONES static void finish_row(const screen *s, float square, float *row,
-                              float *mean, float *most)
+CLONES static void finish_row(const screen *s, float square,
+                              float *restrict row, float *mean, float *most)
 {
+    const float *restrict other = s->square;
+    const float *restrict matern = s->matern;
+    const float *restrict shift = s->shift;
+    const float *restrict alpha = s->alpha;
+    const float *restrict level = s->level;
+    int n = s->n;
     float sum = 0;
     float best = 0;
 
-    for (int j = 0; j < s->n; j++) {
-        float d = square + s->square[j] + row[j];
+    for (int j = 0; j < n; j++) {
+        float d = square + other[j] + row[j];
         float u = sqrtf(5.0f * (d > 0 ? d : 0));
-        float k =
-                s->matern[j] * (1.0f + u + u * u * (1.0f / 3)) * exp_minus(u) +
-                s->shift[j];
-        float share = k * k * s->level[j];
 
-        sum += k * s->alpha[j];
-        best = share > best ? share : best;
+        row[j] = matern[j] * (1.0f + u + u * u * (1.0f / 3)) * exp_minus(u) +
+                 shift[j];
+    }
+    for (int j = 0; j < n; j++) {
+        float k = row[j];
+        float share = k * k * level[j];
+
+        sum += k * alpha[j];
+        best = best > share ? best : share;
     }
     *mean = sum;
     *most = best;
@@ -90,8 +106,8 @@ static int screen_init(screen *s, const tri_model *m)
 {
     size_t n = (size_t)m->n;
     size_t d = (size_t)m->form.width;
-    float *all =
-            malloc((n * d + 5 * n + d + BLOCK * (d + n) + 1) * sizeof *all);
+    float *all = malloc((n * d + 5 * n + d + BLOCK * (d + n + FEW) + 1) *
+                        sizeof *all);
 
     if (!all) {
         return 0;
@@ -107,6 +123,7 @@ static int screen_init(screen *s, const tri_model *m)
     s->by = s->shift + n;
     s->z = s->by + d;
     s->k = s->z + BLOCK * d;
+    s->v = s->k + BLOCK * n;
     return 1;
 }
 
@@ -146,10 +163,89 @@ static void screen_fill(screen *s, const tri_model *m, double resource)
             (float)(f + (has ? (r + b) * decay / (2 * share + decay) : 0));
 }
 
+typedef struct ranked {
+    double y;
+    int at;
+} ranked;
+
+static int by_value(const void *a, const void *b)
+{
+    const ranked *p = a, *q = b;
+
+    return p->y != q->y ? (p->y > q->y) - (p->y < q->y) : p->at - q->at;
+}
+
+/* The best samples, and the factor of what they know together; none where
+ * there is no memory for it, or they say the same. */
+static void choose_few(screen *s, const tri_model *m)
+{
+    int d = m->form.width;
+    int few = m->n < FEW ? m->n : FEW;
+    ranked *list = malloc((size_t)m->n * sizeof *list);
+    double *all = malloc((size_t)few * (size_t)(2 * d + 2 + few) * sizeof *all);
+    tri_gp_points p = {.n = few};
+    double *x = all;
+    double *share = all ? x + few * d : NULL;
+    double *k = all ? share + few : NULL;
+
+    s->n_few = 0;
+    if (list && all) {
+        p.x = x;
+        p.share = share;
+        p.scaled = k + few * few;
+        p.square = p.scaled + few * d;
+        for (int i = 0; i < m->n; i++) {
+            list[i] = (ranked){m->y[i], i};
+        }
+        qsort(list, (size_t)m->n, sizeof *list, by_value);
+        for (int i = 0; i < few; i++) {
+            s->few[i] = list[i].at;
+            memcpy(x + i * d, m->x + list[i].at * d, (size_t)d * sizeof *x);
+            share[i] = m->share[list[i].at];
+        }
+        tri_gp_scale(&m->form, m->theta, &p);
+        tri_gp_cross(&m->form, m->theta, &p, &p, k, few);
+        for (int i = 0; i < few; i++) {
+            k[i * few + i] += part(m, TRI_GP_N) + 1e-6;
+        }
+        if (tri_cholesky(k, few, few)) {
+            s->n_few = few;
+            for (int i = 0; i < few * few; i++) {
+                s->factor[i / few][i % few] = (float)k[i];
+            }
+        }
+    }
+    free(list);
+    free(all);
+}
+
+/* What the best together explain of the variance of each row of a block. */
+static void explain(const screen *s, int n, float *most)
+{
+    for (int i = 0; i < n && s->n_few; i++) {
+        const float *row = s->k + (size_t)i * (size_t)s->n;
+
+        for (int j = 0; j < s->n_few; j++) {
+            s->v[i * FEW + j] = row[s->few[j]];
+        }
+    }
+    if (s->n_few) {
+        cblas_strsm(CblasRowMajor, CblasRight, CblasLower, CblasTrans,
+                    CblasNonUnit, n, s->n_few, 1, &s->factor[0][0], FEW, s->v,
+                    FEW);
+    }
+    for (int i = 0; i < n && s->n_few; i++) {
+        const float *v = s->v + i * FEW;
+
+        most[i] = fmaxf(most[i], cblas_sdot(s->n_few, v, 1, v, 1));
+    }
+}
+
 static void screen_block(const screen *s, double centre, const float *x, int n,
                          float *mean, float *sd)
 {
     float square[BLOCK];
+    float most[BLOCK];
 
     for (int i = 0; i < n; i++) {
         square[i] = 0;
@@ -167,12 +263,13 @@ static void screen_block(const screen *s, double centre, const float *x, int n,
         memset(s->k, 0, (size_t)n * (size_t)s->n * sizeof *s->k);
     }
     for (int i = 0; i < n; i++) {
-        float most;
-
         finish_row(s, square[i], s->k + (size_t)i * (size_t)s->n, &mean[i],
-                   &most);
+                   &most[i]);
         mean[i] += (float)centre;
-        sd[i] = sqrtf(fmaxf(s->variance - most, 1e-12f));
+    }
+    explain(s, n, most);
+    for (int i = 0; i < n; i++) {
+        sd[i] = sqrtf(fmaxf(s->variance - most[i], 1e-12f));
     }
 }
 
@@ -189,6 +286,7 @@ void tri_gp_screen(const tri_model *m, const float *x, int n, double resource,
         return;
     }
     screen_fill(&s, m, resource);
+    choose_few(&s, m);
     for (int i = 0; i < n; i += BLOCK) {
         screen_block(&s, m->mean, x + (size_t)i * (size_t)s.d,
                      n - i < BLOCK ? n - i : BLOCK, mean + i, sd + i);
