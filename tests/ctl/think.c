@@ -491,6 +491,49 @@ static void another_class(void **state)
     world_fini(&w);
 }
 
+/* Rows of earlier studies are kept for the thinker, by file and class. */
+static void warm_rows(void **state)
+{
+    static const tri_warm_row first[] = {
+            {"x=1 g=1", 9, 5, 100, 0, "a", "one.h5"},
+            {"x=200 g=1", 9, 5, 100, 0, "a", "one.h5"}, /* not of the space */
+            {"x=160 g=2", 9, 5, 100, 0, "a", "one.h5"}, /* not valid */
+            {"x=2 g=4", 3, NAN, NAN, TRI_REASON_OOM, "a", "one.h5"},
+            {"x=3 g=1", 9, 7, NAN, 0, "b", "two.h5"}};
+    static const tri_warm_row second[] = {
+            {"x=4 g=1", 9, 8, NAN, 0, "a", "two.h5"}};
+    const tri_warm_row *rows;
+    tri_warm_records *list;
+    world w;
+    int n;
+
+    (void)state;
+    world_init(&w, STUDY(NONE));
+    w.machine_class = "a";
+    w.warm = first;
+    w.n_warm = 5;
+    world_begin(&w, 1, 1);
+    w.warm = second;
+    w.n_warm = 1;
+    world_begin(&w, 1, 1);
+    assert_int_equal(tri_ctl_warm(w.ctl, &rows), 6);
+    assert_string_equal(rows[5].config, "x=4 g=1");
+    assert_int_equal(tri_ctl_warm_records(w.ctl, &list, &n), TRI_OK);
+    assert_int_equal(n, 3);
+    assert_string_equal(list[0].source, "one.h5");
+    assert_int_equal(list[0].n, 2);
+    assert_true(list[0].same_class);
+    assert_true(list[0].records[0].objective == 5 &&
+                list[0].records[0].peak_bytes == 100);
+    assert_int_equal(list[0].records[1].failed, TRI_REASON_OOM);
+    assert_int_equal(list[0].records[1].ranks, 4);
+    assert_false(list[1].same_class);
+    assert_true(list[2].same_class);
+    assert_int_equal(list[2].records[0].config[0].u.i, 4);
+    tri_warm_records_destroy(list, n);
+    end(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(who_is_not_asked),
@@ -507,7 +550,8 @@ int main(void)
                                        cmocka_unit_test(how_many),
                                        cmocka_unit_test(a_snapshot),
                                        cmocka_unit_test(repeats_and_losses),
-                                       cmocka_unit_test(another_class)};
+                                       cmocka_unit_test(another_class),
+                                       cmocka_unit_test(warm_rows)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -376,6 +376,8 @@ void world_open(world *w)
                               .machine_class = w->machine_class,
                               .command_line = "",
                               .may_think = (uint8_t)w->thinks,
+                              .warm = w->warm,
+                              .n_warm = w->n_warm,
                               .no_timeouts = (uint8_t)w->may_be_quiet}};
 
     if (!is_done(w)) {

@@ -56,7 +56,9 @@ typedef struct world {
     uint64_t *digests;
     int n_story, story_room;
     int64_t most_attempt;
-    int thinks;       /* a thinker stands ready */
+    int thinks;               /* a thinker stands ready */
+    const tri_warm_row *warm; /* of the next openings */
+    int n_warm;
     int64_t question; /* out, 0: none */
     int64_t asked;    /* the last one */
     int wanted;       /* by it */

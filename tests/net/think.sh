@@ -127,6 +127,13 @@ grep -q "first.h5: 40 of 40 results are of use here" log || fail "no warm rows"
 [ "$(value refit.share)" = 1.0 ] || fail "another warm thought: $(cat out)"
 tune second 4 --warm first.h5 # done already
 
+# on other machines what it has measured itself is of use, too
+write_study second 14
+TRIREME_MACHINE_CLASS='other nodes' tune second 4 --warm first.h5
+grep -q "second.h5: 12 of 12 results are of use here" log || fail "own rows"
+grep -q "first.h5 was read by an earlier opening" log || fail "read again"
+"$trireme" replay second.h5 || fail "replay on other machines"
+
 # from a study of another model, whose space is another too
 sed 's/study: killed/study: other/; s/x: {int: \[0, 255\]}/x: {int: [0, 127]}/
     s/n: {int: \[1, 2\]}, layers: 4/n: {choice: [1, 2, 4]}, layers: 8/
