@@ -66,7 +66,8 @@ static int64_t count_of(const tri_domain *d)
     if (d->values) {
         return d->n_values;
     }
-    return (d->hi - d->lo) / d->step + 1;
+    return (int64_t)(((uint64_t)d->hi - (uint64_t)d->lo) / (uint64_t)d->step) +
+           1;
 }
 
 static int n_bins(const tri_domain *d)
