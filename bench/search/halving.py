@@ -15,8 +15,6 @@ import numpy
 import cluster
 import peers
 
-ETA = 4
-
 
 class Clock:
     """Virtual time, the CPU seconds of decisions, and what was measured."""
@@ -63,7 +61,8 @@ class Pruned:
             sampler=optuna.samplers.RandomSampler(seed=seed),
             direction="maximize" if table.maximize else "minimize",
             pruner=optuna.pruners.SuccessiveHalvingPruner(
-                min_resource=1, reduction_factor=ETA))
+                min_resource=settings["min"],
+                reduction_factor=settings["eta"]))
         rng = numpy.random.default_rng([seed, 0xbe])
         self.order = rng.permutation(len(table.rows))
         self.free = numpy.ones(len(table.rows), dtype=bool)
@@ -126,11 +125,11 @@ def run_pruned(table, settings):
 # ---- asha with XGBoost's choice of configurations --------------------------
 
 
-def rungs(points):
-    out, r = [], 1
+def rungs(points, least, eta):
+    out, r = [], least
     while r < points:
         out.append(r)
-        r *= ETA
+        r *= eta
     return [*out, points]
 
 
@@ -138,15 +137,15 @@ class Ladder:
     """asha: the best floor(n / eta) of the n results of a rung may go on, the
     topmost rung first; diverged ones count in n and never go on."""
 
-    def __init__(self, sign, levels):
-        self.sign = sign
+    def __init__(self, sign, levels, eta):
+        self.sign, self.eta = sign, eta
         self.results = [[] for _ in range(levels)]  # (value, trial), sorted
         self.gone = [set() for _ in range(levels)]
 
     def promotable(self):
         for k in range(len(self.results) - 2, -1, -1):
             n = len(self.results[k])
-            for value, trial in self.results[k][:n // ETA]:
+            for value, trial in self.results[k][:n // self.eta]:
                 if trial not in self.gone[k] and value < math.inf:
                     self.gone[k].add(trial)
                     return trial, k + 1
@@ -204,8 +203,9 @@ class Chooser:
 
 def run_asha(table, settings):
     clock, chooser = Clock(table, settings), Chooser(table, settings)
-    levels = rungs(table.n_points)
-    ladder, trials, running, runs = Ladder(table.sign, len(levels)), [], [], 0
+    levels = rungs(table.n_points, settings["min"], settings["eta"])
+    ladder = Ladder(table.sign, len(levels), settings["eta"])
+    trials, running, runs = [], [], 0
 
     def next_job():
         job = ladder.promotable()
@@ -237,13 +237,13 @@ def run_asha(table, settings):
 CURVES = {
     "optuna-random-pruner": (
         "optuna", run_pruned,
-        f"RandomSampler and SuccessiveHalvingPruner(min_resource=1, "
-        f"reduction_factor={ETA}); a trial reports every unit and is asked "
+        "RandomSampler and SuccessiveHalvingPruner with min and eta of asha; "
+        "a trial reports every unit and is asked "
         "whether to prune; a suggestion becomes the nearest untried row; "
         "diverged ones are pruned"),
     "asha-xgboost": (
         "xgboost", run_asha,
-        f"asha (eta {ETA}, promotion type, resumed); new configurations by 100 "
+        "asha (promotion type, resumed), its min and eta those of ours; new configurations by 100 "
         "trees on the results of all rungs with the logarithm of the resource "
         "as a feature, the untried row predicted best at the top, with "
         "probability 0.05 any; fitted again at every result up to 100, then "

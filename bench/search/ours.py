@@ -45,8 +45,7 @@ budget: {{trials: {budget}}}
 finals: none
 """
 
-# asha as study files have it by default; what is limited is the time, which is
-# that of so many full trainings.
+# asha; what is limited is the time, which is that of so many full trainings.
 CURVES = """\
 study: bench
 seed: 1
@@ -60,7 +59,7 @@ space: table
 ranks: 1
 objective: {{{direction}: loss}}
 search: {search}
-resource: {{unit: steps, min: 1, max: {points}, eta: 4}}
+resource: {{unit: steps, min: {min}, max: {points}, eta: {eta}}}
 budget: {{time: {time:g} s}}
 finals: none
 """
@@ -98,7 +97,8 @@ def write_study(table, method, settings, folder):
         file=path, parameters=", ".join(parameters), objective=objective,
         direction="maximize" if table.maximize else "minimize",
         search=SEARCHES[method], budget=settings["budget"],
-        points=table.n_points, time=time)
+        points=table.n_points, min=settings["min"], eta=settings["eta"],
+        time=time)
     key = hashlib.sha256(text.encode()).hexdigest()[:12]
     study = os.path.join(folder, f"{table.name}-{method}-{key}.yaml")
     if not os.path.exists(study):
@@ -136,7 +136,8 @@ def simulate(program, study, workers, straggle, seed):
 
 def is_built(program, method, table, folder):
     """Whether the program has the method, rather than another in its place."""
-    settings = {"budget": 12, "workers": 1, "trainings": 1}
+    settings = {"budget": 12, "workers": 1, "trainings": 1, "min": 1,
+                "eta": 3}
     study = write_study(table, method, settings, folder)
     try:
         _, _, log = simulate(program, study, 1, 0, 1)

@@ -60,6 +60,8 @@ def options():
                    help="configurations, on tables without curves")
     p.add_argument("--trainings", type=float, default=50,
                    help="full trainings, on tables of curves")
+    p.add_argument("--min", type=int, default=3, help="smallest resource there")
+    p.add_argument("--eta", type=int, default=3)
     p.add_argument("--no-made", action="store_true",
                    help="leave out the made space of the memory rule")
     p.add_argument("--jobs", type=int, default=os.cpu_count())
@@ -168,7 +170,10 @@ def plan(o, found, methods):
                         "straggle": o.straggle if workers > 1 else 0.0,
                         "budget": None if table.points else
                         min(o.budget, len(table.rows)),
-                        "trainings": o.trainings if table.points else None}
+                        "trainings": o.trainings if table.points else None,
+                        "min": min(o.min, table.n_points)
+                        if table.points else None,
+                        "eta": o.eta if table.points else None}
                     key = json.dumps([table.digest, m, versions[m], settings],
                                      sort_keys=True)
                     jobs.append((key, table, m, settings))
@@ -306,7 +311,7 @@ def main():
     report = {
         "settings": {k: getattr(o, k) for k in (
             "seeds", "variant_seeds", "first_seed", "workers", "straggle", "budget",
-            "trainings")},
+            "trainings", "min", "eta")},
         "versions": {m: version_of(m, o) for m in methods},
         "not_run": missing,
         "tables": [t.described() for t in found],
