@@ -65,6 +65,10 @@ finals: none
 """
 
 
+class SimError(Exception):
+    """A sentence of the program, and the command that it is the answer to."""
+
+
 def stamp(program):
     """Of a program, so that results of another build are not taken for its."""
     with open(program, "rb") as f:
@@ -130,7 +134,7 @@ def simulate(program, study, workers, straggle, seed):
     except ValueError:
         answer = {"error": (done.stderr or done.stdout).strip()[-300:]}
     if "error" in answer:
-        raise RuntimeError(f"{answer['error']} ({' '.join(command)})")
+        raise SimError(answer["error"], command)
     return answer, cpu, done.stderr
 
 
@@ -141,8 +145,8 @@ def is_built(program, method, table, folder):
     study = write_study(table, method, settings, folder)
     try:
         _, _, log = simulate(program, study, 1, 0, 1)
-    except RuntimeError as e:
-        return False, str(e)
+    except SimError as e:
+        return False, e.args[0]
     return "not built" not in log, log.strip()[-300:]
 
 
