@@ -86,15 +86,16 @@ tri_status tri_app_study_not_empty(const tri_study *study)
 static tri_status check_built(const tri_study *study)
 {
     const tri_sched_settings settings = tri_sched_settings_of(study);
-    const tri_proposer_ops *ops = tri_proposer_find(study->search.proposer);
     tri_sched *sched = NULL;
 
-    if (!ops || !ops->draw) {
+#ifndef TRI_HAVE_SEARCH
+    if (!tri_proposer_find(study->search.proposer)) {
         return TRI_FAIL(TRI_EUNBUILT,
-                        "proposer %s is not built yet; auto, random and quasi "
-                        "are",
+                        "proposer %s needs a build with BLAS; auto, random and "
+                        "quasi do not",
                         study->search.proposer);
     }
+#endif
     TRI_TRY(tri_sched_create(&settings, &sched));
     tri_sched_destroy(sched);
     return TRI_OK;

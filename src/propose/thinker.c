@@ -1,6 +1,8 @@
 /*
  * The thinker: from a snapshot to proposals.
  */
+#include "src/propose/evolve.h"
+#include "src/propose/reinforce.h"
 #include "src/propose/think_internal.h"
 
 #include <math.h>
@@ -45,6 +47,8 @@ struct tri_thinker {
     int is_rough;  /* the model was not learned */
     int learned_n; /* values when its hyper-parameters were learned */
     tri_feasibility *feasible;
+    tri_reinforce *reinforce; /* NULL: another proposer */
+    int is_evolution;
     tri_knowledge known;
     double resource;
     /* the answer */
@@ -88,6 +92,7 @@ void tri_thinker_destroy(tri_thinker *t)
         t->ops->destroy(t->model);
     }
     tri_feasibility_destroy(t->feasible);
+    tri_reinforce_destroy(t->reinforce);
     tri_knowledge_fini(&t->known);
     if (t->has_pool) {
         tri_pool_fini(&t->pool);
@@ -149,7 +154,9 @@ static tri_status set_up(tri_thinker *t, const tri_warm_records *warm,
                          int n_warm)
 {
     const char *predictor = t->study->search.predictor;
+    const char *proposer = t->study->search.proposer;
 
+    t->is_evolution = strcmp(proposer, "evolution") == 0;
     t->acquisition = acquisition_of(t->study->search.acquisition);
     t->is_auto = strcmp(predictor, "auto") == 0;
     t->ops = t->is_auto ? &tri_predictor_gp : tri_predictor_find(predictor);
@@ -158,6 +165,10 @@ static tri_status set_up(tri_thinker *t, const tri_warm_records *warm,
                         predictor);
     }
     TRI_TRY(tri_encoding_create(t->study->space, &t->encoding));
+    if (strcmp(proposer, "reinforce") == 0) {
+        TRI_TRY(tri_reinforce_create(t->study->space, t->encoding,
+                                     &t->reinforce));
+    }
     return copy_warm(t, warm, n_warm);
 }
 
@@ -480,7 +491,11 @@ static tri_status add_best(tri_thinker *t, const tri_snapshot *s,
                           .best = believed_best(t)};
     tri_status st = believe_pending(t, s);
 
-    if (st == TRI_OK) {
+    if (st == TRI_OK && t->reinforce) {
+        st = tri_reinforce_answer(t->reinforce, &t->pool, s, &m, t->acquisition,
+                                  n, t->seed, cancel, a->choices + a->n,
+                                  &found);
+    } else if (st == TRI_OK) {
         st = tri_acquire(&t->pool, &m, t->acquisition, n,
                          t->seed ^ (uint64_t)s->number << 20, cancel,
                          a->choices + a->n, &found);
@@ -489,10 +504,26 @@ static tri_status add_best(tri_thinker *t, const tri_snapshot *s,
         t->ops->truncate(t->model, size);
     }
     for (int i = 0; i < found; i++) {
-        a->rules[a->n + i] = rule_of(t->acquisition);
+        a->rules[a->n + i] =
+                t->reinforce ? "reinforce" : rule_of(t->acquisition);
     }
     a->n += found;
     return st;
+}
+
+static tri_status add_children(tri_thinker *t, const tri_snapshot *s, answer *a,
+                               int n)
+{
+    int64_t at[WANTED_MOST];
+    int children = 0;
+    int found = 0;
+
+    TRI_TRY(tri_evolve(&t->pool, s, t->study->objective.maximize, t->seed, n,
+                       at, &children, &found));
+    for (int i = 0; i < found; i++) {
+        add(t, a, at[i], i < children ? "evolution" : "random");
+    }
+    return TRI_OK;
 }
 
 static tri_status decide(tri_thinker *t, const tri_snapshot *s,
@@ -500,6 +531,9 @@ static tri_status decide(tri_thinker *t, const tri_snapshot *s,
 {
     int n_random;
 
+    if (t->is_evolution) {
+        return add_children(t, s, a, wanted);
+    }
     if (!t->model) {
         return add_design(t, s, a, wanted);
     }

@@ -147,18 +147,6 @@ static tri_status read_scheduler(tri_reader *r)
     return TRI_OK;
 }
 
-/* Of what is read already, what no thinker knows yet. */
-static tri_status note_search(tri_reader *r, const char *name)
-{
-    if (strcmp(name, "evolution") != 0 && strcmp(name, "reinforce") != 0) {
-        return TRI_OK;
-    }
-    return tri_reader_note(r, 1,
-                           "proposer %s is read, but not built yet; "
-                           "acquisition, random and quasi are",
-                           name);
-}
-
 static tri_status read_search(tri_reader *r)
 {
     static const char *const keys[] = {"proposer", "predictor", "acquisition",
@@ -187,7 +175,7 @@ static tri_status read_search(tri_reader *r)
     s->search.proposer = proposers[p];
     s->search.predictor = predictors[q];
     s->search.acquisition = acquisitions[a];
-    return note_search(r, proposers[p]);
+    return TRI_OK;
 }
 
 static tri_status read_budget(tri_reader *r)

@@ -155,7 +155,6 @@ static void refuse(const char *name, const char *model, const char *more)
 static void what_is_not_built_is_refused(void **state)
 {
     (void)state;
-    refuse("evolve", "{kind: synthetic}", "search: evolution\n");
     refuse("dlrm", "{kind: dlrm}", "");
 }
 
