@@ -58,13 +58,13 @@ typedef struct tri_driver {
     int ended, left;    /* the controller's end came; leave was sent */
     int status, resumable;
     char why[256];
-    int has_lost;         /* ranks were lost or struck */
+    int has_lost;           /* ranks were lost or struck */
     tri_thinking *thinking; /* NULL: nobody thinks */
     int64_t mute;           /* a question that nobody will answer, 0 */
     int thinks_on;          /* its thread would not end */
-    tri_remover *remover; /* of checkpoints; NULL where there can be none */
-    int is_synced;        /* the journal, since the last event */
-    int has_evicted;      /* some went for want of room: it was said */
+    tri_remover *remover;   /* of checkpoints; NULL where there can be none */
+    int is_synced;          /* the journal, since the last event */
+    int has_evicted;        /* some went for want of room: it was said */
     double beat_s, view_s, clock_s, loop_s, gap_s;
     int changed; /* since the view was last shown */
     struct {     /* what hosts had to say: how many, and the first's words */
