@@ -194,7 +194,7 @@ static void a_small_space_is_exhausted(void **state)
 
         begin(s, names[i], "minimize");
         assert_true(tri_space_count(s->study->space) < MOST);
-        go(s, MOST, 24, 1);
+        go(s, MOST, 64, 1);
         assert_int_equal(s->n, tri_space_count(s->study->space));
         end(s);
         free(s);
