@@ -174,7 +174,8 @@ def plan(o, found, methods):
                         "min": min(o.min, table.n_points)
                         if table.points else None,
                         "eta": o.eta if table.points else None}
-                    key = json.dumps([table.digest, m, versions[m], settings],
+                    key = json.dumps([scores.VERSION, table.digest, m,
+                                      versions[m], settings],
                                      sort_keys=True)
                     jobs.append((key, table, m, settings))
     return jobs

@@ -2,6 +2,7 @@
 
 import math
 
+VERSION = 2  # of what is kept of a run
 REGRET_AFTER = (20, 50, 100, 200)        # distinct evaluations
 REGRET_AFTER_TRAININGS = (5, 10, 20, 50)  # full trainings
 KNOWN_FAILURES = 10
@@ -14,6 +15,9 @@ def of_run(table, answer, settings):
            "runs": len(answer["history"]),
            "failed": sum(v is None for _, _, v in answer["history"])}
     hit = next((p for p in curve if p["close"]), None)
+    until = answer["history"][:curve.index(hit) + 1] if hit else (
+        answer["history"])
+    out["until"] = [len(until), sum(v is None for _, _, v in until)]
     out["evaluations"] = hit["distinct"] if hit else None
     out["virtual_s"] = hit["at"] if hit else None
     # where it is not said all workers are busy to the end
@@ -97,6 +101,8 @@ def of_runs(table, runs):
            "decision_s": median(r["decision_s"] for r in runs),
            "failed_share": share(sum(r["failed"] for r in runs),
                                  sum(r["runs"] for r in runs))}
+    out["failed_share_to_1%"] = share(sum(r["until"][1] for r in runs),
+                                      sum(r["until"][0] for r in runs))
     steps = REGRET_AFTER_TRAININGS if table.points else REGRET_AFTER
     out["regret_after"] = {
         str(n): median(r["regret"][k] for r in runs)
