@@ -45,6 +45,7 @@ int tri_ctl_may_search(const tri_ctl *ctl)
 
     return ctl->phase == TRI_PHASE_SEARCH && !ctl->draining &&
            !ctl->search_stopped && !ctl->complete &&
+           !tri_ctl_is_hopeless(ctl) &&
            (runs == TRI_UNLIMITED || ctl->search_runs < runs);
 }
 

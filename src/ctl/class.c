@@ -6,6 +6,9 @@
  * its bracket again, in the order of creation.  Its number, configuration and
  * origin stay; so do the rows of the runs, whose epoch tells their class.
  *
+ * So it is too where the last opening gave up since all failed alike: by now
+ * what was wrong is mended, and what failed says nothing.
+ *
  * A class left is forgotten: where a later opening is of it again, its results
  * are measured again too.  Knows nothing of what a class is but its name; one
  * without a name is any.
@@ -18,9 +21,9 @@
 
 /* Whether it would fail on any machine.  Memory, software and the limits of
  * `subject_to` differ from class to class. */
-static int fails_anywhere(const tri_trial_row *t)
+static int fails_anywhere(const tri_ctl *ctl, const tri_trial_row *t)
 {
-    return t->place == TRI_PLACE_FAILED &&
+    return t->place == TRI_PLACE_FAILED && !ctl->given_up &&
            ((t->reason == TRI_REASON_INFEASIBLE && !t->refused) ||
             t->reason == TRI_REASON_IMPORT_ERROR);
 }
@@ -71,7 +74,7 @@ static tri_status measure_again(tri_ctl *ctl)
     ctl->sched = sched;
     forget_results(ctl);
     for (int64_t i = 0; i < ctl->n_trials; i++) {
-        if (!fails_anywhere(&ctl->trials[i])) {
+        if (!fails_anywhere(ctl, &ctl->trials[i])) {
             TRI_TRY(begin_again(ctl, i));
             ctl->n_again++;
         }
@@ -89,7 +92,12 @@ tri_status tri_ctl_open_class(tri_ctl *ctl, const char *name)
     if (!ctl->opening_class) {
         return TRI_FAIL(TRI_ENOMEM, "no memory for a machine class");
     }
-    return tri_ctl_settle_class(ctl);
+    TRI_TRY(tri_ctl_settle_class(ctl));
+    if (ctl->given_up && !ctl->n_again) {
+        TRI_TRY(measure_again(ctl));
+    }
+    ctl->given_up = 0;
+    return TRI_OK;
 }
 
 tri_status tri_ctl_settle_class(tri_ctl *ctl)

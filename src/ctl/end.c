@@ -114,3 +114,17 @@ tri_status tri_ctl_end_empty(tri_ctl *ctl)
     }
     return tri_ctl_end(ctl, 2, 0, why);
 }
+
+tri_status tri_ctl_end_hopeless(tri_ctl *ctl)
+{
+    const tri_alike *a = &ctl->alike;
+
+    ctl->given_up = 1;
+    return tri_ctl_end(ctl, 2, 1,
+                       say(ctl,
+                           "given up: %lld runs of %lld trials failed alike, "
+                           "and none finished: %s%s%.160s",
+                           (long long)a->runs, (long long)a->trials,
+                           tri_reason_name(a->reason), *a->sentence ? ": " : "",
+                           a->sentence));
+}

@@ -122,6 +122,7 @@ static void begin_opening(tri_ctl *ctl, const tri_ev_open *ev)
     ctl->exhausted = ctl->opening_blocks = ctl->cut = 0;
     ctl->candidate.ready = 0;
     ctl->start_at = 0;
+    tri_ctl_forget_alike(ctl);
     tri_ctl_unshelve_all(ctl);
     tri_ctl_empty_pool(ctl);
     tri_ctl_think_open(ctl, ev->may_think);

@@ -146,6 +146,7 @@ tri_status tri_ctl_fail_run(tri_ctl *ctl, tri_live *live, tri_reason reason,
         return TRI_OK;
     }
     t->attempts++;
+    tri_ctl_note_alike(ctl, &v, reason);
     again = tri_reason_rule_of(reason) == TRI_RULE_RETRY && !t->retried &&
             t->attempts < ctl->study->failures.max_attempts;
     if (!again) {

@@ -537,6 +537,9 @@ static int work_is_left(const tri_ctl *ctl)
 static tri_status end_search(tri_ctl *ctl)
 {
     ctl->cut = ctl->opening_blocks && work_is_left(ctl);
+    if (tri_ctl_is_hopeless(ctl)) {
+        return tri_ctl_end_hopeless(ctl);
+    }
     if (ctl->deadline_blocks) {
         return tri_ctl_end(ctl, 3, 1,
                            "what is left would not end before the deadline");

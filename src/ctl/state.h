@@ -120,6 +120,14 @@ typedef struct tri_thoughts {
     int64_t taken;    /* proposals that could be used, of the present ones */
 } tri_thoughts;
 
+/* Failures that are alike, in a row and up to now. */
+typedef struct tri_alike {
+    const char *sentence; /* of the first; NULL: there is none */
+    tri_reason reason;
+    int64_t runs, trials;
+    int64_t begun; /* runs that had begun when the first of them failed */
+} tri_alike;
+
 typedef struct tri_contender {
     int64_t trial;
     double *values; /* one a repeat that went well */
@@ -220,6 +228,8 @@ struct tri_ctl {
     /* finished: in the search, of any machine class; results: of this one */
     int64_t search_runs, n_finished, n_results, n_failed, n_parked;
     int64_t failures[TRI_REASON_COUNT];
+    tri_alike alike;
+    uint8_t given_up;          /* the last opening ended for them */
     int64_t best;              /* trial, -1 */
     int largest;               /* ranks of the largest trial */
     const char *machine_class; /* of the results that count, "": not known */
@@ -386,6 +396,15 @@ tri_status tri_ctl_give_up(tri_ctl *ctl, int64_t trial, tri_reason reason);
 tri_status tri_ctl_interrupt_run(tri_ctl *ctl, tri_live *live,
                                  tri_run_status status, tri_reason reason);
 
+/* ---- alike.c: failures that are all alike ------------------------------ */
+
+/* A run of the search failed; before its trial is retried. */
+void tri_ctl_note_alike(tri_ctl *ctl, const tri_run_view *run,
+                        tri_reason reason);
+void tri_ctl_forget_alike(tri_ctl *ctl);
+/* Whether nothing has finished, and nothing else is to be expected. */
+int tri_ctl_is_hopeless(const tri_ctl *ctl);
+
 /* ---- finals.c, answer.c ----------------------------------------------- */
 
 tri_status tri_ctl_finals_begin(tri_ctl *ctl);
@@ -411,6 +430,8 @@ tri_status tri_ctl_end(tri_ctl *ctl, int status, int resumable,
 tri_status tri_ctl_end_done(tri_ctl *ctl);
 /* Nothing finished that counts. */
 tri_status tri_ctl_end_empty(tri_ctl *ctl);
+/* All failed alike. */
+tri_status tri_ctl_end_hopeless(tri_ctl *ctl);
 
 /* ---- open.c ------------------------------------------------------------ */
 

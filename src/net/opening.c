@@ -289,7 +289,12 @@ static void say_class(const tri_driver *d, const char *before, const facts *f)
     tri_progress p;
 
     tri_ctl_progress(d->ctl, &p);
-    if (p.again > 0) {
+    if (p.again > 0 && strcmp(before, f->machine_class) == 0) {
+        TRI_LOG_JOB(TRI_LOG_INFO,
+                    "the last opening gave up: its %lld trials are measured "
+                    "again",
+                    (long long)p.again);
+    } else if (p.again > 0) {
         TRI_LOG_JOB(TRI_LOG_WARN,
                     "machine class changed from '%s' to '%s': %lld trials are "
                     "measured again",

@@ -231,6 +231,9 @@ static void change_class(world *w)
 {
     int n = 0;
 
+    if (w->status == 2 && w->resumable) { /* it had given up */
+        w->n_failed_trials = 0;
+    }
     if (!w->machine_class || !*w->machine_class ||
         strcmp(w->machine_class, w->counts) == 0) {
         return;
@@ -507,6 +510,7 @@ void world_failed(world *w, int64_t run, tri_reason reason)
     tri_event e = outcome(w, TRI_EV_FAILED, run);
 
     e.u.outcome.reason = reason;
+    e.u.outcome.sentence = w->sentence ? w->sentence : "";
     gone(w, &e, run);
 }
 

@@ -45,6 +45,7 @@ typedef struct world {
     char why[512];
     int may_be_quiet; /* virtual time */
     uint64_t seed;
+    const char *sentence;      /* of what fails next, NULL: "" */
     const char *machine_class; /* of the next opening */
     const char *counts;        /* class of the results that count, "" */
     int counts_from;           /* the epoch from which on results count */
