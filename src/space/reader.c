@@ -18,10 +18,14 @@ tri_status tri_reader_place(const tri_yaml *at, tri_status st)
     return st;
 }
 
+/* On one line, whatever it is. */
 static void describe(const tri_yaml *at, char *buf, size_t bytes)
 {
     if (at->kind == TRI_YAML_SCALAR) {
         snprintf(buf, bytes, *at->text ? "\"%.60s\"" : "nothing", at->text);
+        for (; *buf; buf++) {
+            *buf = (unsigned char)*buf < ' ' || *buf == 127 ? '?' : *buf;
+        }
     } else {
         snprintf(buf, bytes, at->kind == TRI_YAML_MAP ? "a map" : "a list");
     }

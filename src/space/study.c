@@ -167,6 +167,43 @@ static tri_status read_configs(tri_reader *r)
 
 /* ---- the whole ---- */
 
+/* The record, checkpoints and reports are files of this name and more. */
+#define NAME_BYTES 200
+
+static int has_control(const char *text)
+{
+    for (; *text; text++) {
+        if ((unsigned char)*text < ' ' || *text == 127) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+static tri_status read_study_name(const tri_yaml *at, const char **out)
+{
+    const char *name = NULL;
+
+    TRI_TRY(tri_reader_text(at, "study", &name));
+    if (!name) {
+        return TRI_OK;
+    }
+    if (strlen(name) > NAME_BYTES) {
+        return tri_reader_wrong(at, "study",
+                                "a name of at most 200 bytes, since files are "
+                                "named for it");
+    }
+    if (strchr(name, '/') || *name == '.' || *name == '-' ||
+        has_control(name)) {
+        return tri_reader_wrong(at, "study",
+                                "a name that files can have: no / and no "
+                                "control character in it, no . or - at its "
+                                "beginning");
+    }
+    *out = name;
+    return TRI_OK;
+}
+
 static tri_status read_head(tri_reader *r)
 {
     static const char *const keys[] = {
@@ -191,7 +228,7 @@ static tri_status read_head(tri_reader *r)
                                       "the key \"%s\" is missing", needed[i]));
         }
     }
-    TRI_TRY(tri_reader_text(GET(r, "study"), "study", &r->study->name));
+    TRI_TRY(read_study_name(GET(r, "study"), &r->study->name));
     TRI_TRY(tri_reader_int(GET(r, "seed"), "seed", 0, INT64_MAX, &seed));
     r->study->seed = (uint64_t)seed;
     return TRI_OK;
@@ -274,7 +311,7 @@ tri_status tri_study_name(const char *text, size_t bytes, const char *path,
     tri_status st = tri_yaml_read(text, bytes, &pile, &root);
 
     if (st == TRI_OK) {
-        st = tri_reader_text(tri_yaml_get(root, "study"), "study", &name);
+        st = read_study_name(tri_yaml_get(root, "study"), &name);
     }
     if (st == TRI_OK && !name) {
         st = TRI_FAIL(TRI_ENOTFOUND, "the key \"study\" is missing");

@@ -169,6 +169,44 @@ static void errors_have_places(void **state)
     }
 }
 
+/* Files are named for the study. */
+static void names_are_names_of_files(void **state)
+{
+    static const char *const bad[] = {"a/b",       "../../evil", ".",
+                                      ".hidden",   "-o",         "\"a\\nb\"",
+                                      "\"\\x7f\"", "/tmp/x"};
+    static const char *const good[] = {"gpt 2.7b", "a.b-c_d", "3",
+                                       "\xc3\xa9t\xc3\xa9"};
+    char text[500];
+    char name[300];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        snprintf(text, sizeof text, "seed: 1\nstudy: %s\n", bad[i]);
+        assert_int_equal(
+                tri_study_name(text, strlen(text), "t", name, sizeof name),
+                TRI_ETYPE);
+        assert_int_equal(tri_error_last()->line, 2);
+        assert_int_equal(tri_error_last()->column, 8);
+        assert_non_null(strstr(tri_error_last()->sentence, "no control"));
+        assert_null(strchr(tri_error_last()->sentence, '\n'));
+    }
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        snprintf(text, sizeof text, "study: %s\n", good[i]);
+        assert_int_equal(
+                tri_study_name(text, strlen(text), "t", name, sizeof name),
+                TRI_OK);
+        assert_string_equal(name, good[i]);
+    }
+    snprintf(text, sizeof text, "study: %0201d\n", 7);
+    assert_int_equal(tri_study_name(text, strlen(text), "t", name, sizeof name),
+                     TRI_ETYPE);
+    assert_non_null(strstr(tri_error_last()->sentence, "200 bytes"));
+    snprintf(text, sizeof text, "study: %0200d\n", 7);
+    assert_int_equal(tri_study_name(text, strlen(text), "t", name, sizeof name),
+                     TRI_OK);
+}
+
 static void ranks_must_be_ranks(void **state)
 {
     static const char *const formulas[] = {"x - 3", "10 // (x - 1)"};
@@ -212,6 +250,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
             cmocka_unit_test(errors_have_places),
+            cmocka_unit_test(names_are_names_of_files),
             cmocka_unit_test(ranks_must_be_ranks),
             cmocka_unit_test(bounded_nesting),
     };
