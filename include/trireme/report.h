@@ -2,7 +2,9 @@
  * Tell trireme how a training goes, and ask it what to do: for a C or C++
  * program that runs as a trial of the kind `process`.  Header only, C99 or
  * C++11 and POSIX; nothing to link.  Outside trireme everything works and does
- * nothing: reports are not written, values are the defaults you give.
+ * nothing: reports are not written, values are the defaults you give.  Values
+ * that stand in the environment are taken from there all the same, as in the
+ * lines that `trireme best --emit` writes.
  *
  *     double lr = trireme_real("lr", 0.1);
  *     long last = trireme_last_step(100);
@@ -62,7 +64,7 @@ static TRIREME_UNUSED const char *trireme_text(const char *name,
     }
     variable[n] = 0;
     text = getenv(variable);
-    return trireme_is_active() && text && *text ? text : other;
+    return text && *text ? text : other;
 }
 
 /* The same as a number; booleans are 0 and 1. */
@@ -94,7 +96,7 @@ static TRIREME_UNUSED double trireme_real(const char *name, double other)
 static TRIREME_UNUSED long trireme_last_step(long other)
 {
     if (strcmp(trireme_text("resource_unit", "steps"), "steps") != 0) {
-        return LONG_MAX;
+        return trireme_is_active() ? LONG_MAX : other;
     }
     return trireme_int("resource", other);
 }

@@ -3,7 +3,8 @@
 One file, standard library only, Python 3.6 or later; copy it beside your
 trainer or put its folder on PYTHONPATH.  Outside trireme everything works and
 does nothing: report() writes nothing, params() is empty, step limits are the
-defaults you give.
+defaults you give.  What is asked is answered from the environment wherever it
+stands there, as it does in the lines that `trireme best --emit` writes.
 
     import trireme_report as trireme
 
@@ -42,13 +43,32 @@ def active():
 
 # ---- what to do ------------------------------------------------------------
 
+# What has a TRIREME_NAME, or may come to have one, and is no parameter.
+_NO_PARAMETERS = set(
+    "rank world_size local_rank local_world_size group_rank n_hosts run trial "
+    "resource resource_unit rung attempt epoch seed master_addr master_port "
+    "hosts host_slots host_file device study_dir scratch checkpoint_dir "
+    "resume_dir resume_step fd fd_inode checkpoint config deadline "
+    "machine_class log parameters version".split())
+
+
+def _variables():
+    """Parameters that have a variable each, their names in small letters."""
+    found = {name[8:].lower(): text for name, text in os.environ.items()
+             if name.startswith("TRIREME_") and text}
+    return {name: _typed(text) for name, text in found.items()
+            if name not in _NO_PARAMETERS}
+
+
 def params():
     """The configuration of this trial: {name: value}, inactive ones left out.
 
     Values are int, float, bool or str, as the study file has them.
     """
+    if "TRIREME_CONFIG" not in os.environ:
+        return _variables()
     try:
-        config = json.loads(os.environ.get("TRIREME_CONFIG", "{}"))
+        config = json.loads(os.environ["TRIREME_CONFIG"])
     except ValueError:
         return {}
     if not isinstance(config, dict):
@@ -69,12 +89,10 @@ def _typed(text):
 
 def param(name, default=None):
     """One parameter; `default` where it is inactive, or outside trireme."""
-    config = params()
-    if name in config:
-        return config[name]
-    text = os.environ.get("TRIREME_" + name.upper(), "") if active() else ""
-    return _typed(text) if text and "TRIREME_CONFIG" not in os.environ \
-        else default
+    if "TRIREME_CONFIG" in os.environ:
+        return params().get(name, default)
+    text = os.environ.get("TRIREME_" + name.upper(), "")
+    return _typed(text) if text else default
 
 
 def _number(name, default):
@@ -90,10 +108,8 @@ def resource(default=None):
     None where the study counts samples, tokens or seconds: train on until
     trireme ends the process.
     """
-    if not active():
-        return default
     if os.environ.get("TRIREME_RESOURCE_UNIT", "steps") != "steps":
-        return None
+        return None if active() else default
     return _number("TRIREME_RESOURCE", default)
 
 

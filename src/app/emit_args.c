@@ -142,7 +142,8 @@ static void note_limits(const tri_emit_job *job, json_t *notes)
                       "--no-gradient-accumulation-fusion",
                       tri_emit_plain(v, buf, sizeof buf));
     }
-    tri_emit_note(notes, "for %d ranks: %s", job->ranks, job->assumed);
+    tri_emit_note(notes, "for %d rank%s: %s", job->ranks,
+                  job->ranks == 1 ? "" : "s", job->assumed);
 }
 
 tri_status tri_emit_megatron(const tri_emit_job *job, FILE *out, tri_emitted *e)

@@ -135,6 +135,9 @@ static tri_status expand_env(const tri_emit_job *job, tri_emit_command *c)
     for (size_t i = 0; i < sizeof told / sizeof *told; i++) {
         TRI_TRY(add_trireme(job, c, told[i]));
     }
+    if (job->study->resource.unit != TRI_UNIT_STEPS) { /* what it counts */
+        TRI_TRY(add_trireme(job, c, "resource_unit"));
+    }
     for (int i = 0; i < tri_space_n_params(space); i++) {
         const tri_param *q = tri_space_param(space, i);
 
@@ -241,7 +244,7 @@ static tri_status expand_process(const tri_emit_job *job, tri_emit_command *c)
 
     c->is_leader = p->leader;
     c->words = calloc((size_t)p->n_argv + 3, sizeof *c->words);
-    c->env = calloc((size_t)(p->n_env + n_params) + 3, sizeof *c->env);
+    c->env = calloc((size_t)(p->n_env + n_params) + 4, sizeof *c->env);
     if (!c->words || !c->env) {
         return TRI_FAIL(TRI_ENOMEM, "no memory for a command");
     }

@@ -125,7 +125,8 @@ static tri_status fill(const tri_emit_job *job, json_t *o, json_t *notes)
             tri_emit_note_unnamed(notes, TRI_EMIT_DEEPSPEED, p->name, v);
         }
     }
-    tri_emit_note(notes, "for %d ranks: %s", job->ranks, job->assumed);
+    tri_emit_note(notes, "for %d rank%s: %s", job->ranks,
+                  job->ranks == 1 ? "" : "s", job->assumed);
     return TRI_OK;
 }
 

@@ -123,7 +123,9 @@ static void print_fact(const tri_emit_job *job, const char *name, char *buf,
             snprintf(buf, bytes, "%" PRId64, numbers[i].value);
         }
     }
-    if (strcmp(name, "seed") == 0) {
+    if (strcmp(name, "resource_unit") == 0) {
+        snprintf(buf, bytes, "%s", tri_unit_name(job->study->resource.unit));
+    } else if (strcmp(name, "seed") == 0) {
         snprintf(buf, bytes, "%" PRIu64, job->study->seed);
     } else if (strcmp(name, "study_dir") == 0) {
         tri_emit_folder(job->study->path, buf, bytes);

@@ -74,20 +74,36 @@ static void print_assignments(const tri_emit_command *c, FILE *out)
     }
 }
 
-static void print_torchrun(const tri_emit_job *job, FILE *out)
+/* `python`: the interpreter that is to run it, NULL: that of torchrun. */
+static void print_torchrun(const tri_emit_job *job, const char *python,
+                           FILE *out)
 {
+    if (python) {
+        fprintf(out, "%s -m torch.distributed.run", python);
+    } else {
+        fputs("torchrun", out);
+    }
     if (job->nodes == 1) {
-        fprintf(out, "torchrun --standalone --nnodes=1 --nproc_per_node=%d",
+        fprintf(out, " --standalone --nnodes=1 --nproc_per_node=%d",
                 job->per_node);
     } else {
         fprintf(out,
-                "torchrun --nnodes=%d --nproc_per_node=%d \\\n"
+                " --nnodes=%d --nproc_per_node=%d \\\n"
                 "    --rdzv_backend=c10d --rdzv_id=1 \\\n"
                 "    --rdzv_endpoint=\"${HEAD:?the name of one of the "
                 "nodes}:29500\"",
                 job->nodes, job->per_node);
     }
     fputs(" \\\n    ", out);
+}
+
+/* An interpreter that the command names by its path, which need not be the one
+ * that torchrun belongs to; else NULL. */
+static const char *own_python(const tri_emit_command *c, int first)
+{
+    const char *word = literal(c, 0);
+
+    return first > 0 && word && strchr(word, '/') ? c->words[0].shell : NULL;
 }
 
 /* What ranks do where each has words of its own. */
@@ -118,12 +134,12 @@ static tri_status print_command(const tri_emit_job *job,
     }
     if (c->per_rank) {
         TRI_TRY(print_each_rank(c, out));
-        print_torchrun(job, out);
+        print_torchrun(job, NULL, out);
         fputs("--no_python bash -c \"$each_rank\"\n", out);
         return TRI_OK;
     }
     print_assignments(c, out);
-    print_torchrun(job, out);
+    print_torchrun(job, own_python(c, first), out);
     fputs(option, out);
     tri_emit_words(c, first, out);
     fputc('\n', out);

@@ -74,7 +74,7 @@ static const winner trainer = {
 /* Words that a shell would take apart, facts of ranks, folders. */
 static const winner awkward = {
         "awkward",
-        "study: \"awk\\nward; rm -rf\"\n"
+        "study: \"awk$ward; rm -rf\"\n"
         "model:\n"
         "  kind: process\n"
         "  command: [./show, '{note}', 'a={rank} of {world_size}', '', '~',\n"
@@ -91,6 +91,30 @@ static const winner awkward = {
         {3, 1},
         2,
         3};
+
+/* An interpreter of its own; what the resource counts. */
+static const winner python = {
+        "python",
+        "study: python\n"
+        "model:\n"
+        "  kind: process\n"
+        "  command: [/opt/venv/bin/python3.11, -u, train.py, --dp, '{dp}']\n"
+        "space:\n"
+        "  dp: {choice: [1, 2]}\n"
+        "  recompute: {choice: [selective, full]}\n"
+        "  method: {choice: [uniform], when: recompute == full}\n"
+        "ranks: dp\n"
+        "objective: {maximize: tokens_per_s, compare: total}\n"
+        "resource: {unit: tokens, min: 20000, max: 320000, eta: 4}\n"
+        "emit:\n"
+        "  megatron: {recompute: --recompute-granularity,\n"
+        "             method: '--recompute-method {method} "
+        "--recompute-num-layers 1'}\n",
+        "dp=1 recompute=full method=uniform",
+        1,
+        {1},
+        1,
+        1};
 
 static const winner script = {
         "script",
@@ -155,7 +179,7 @@ static const winner table = {
         0,
         8};
 
-static const winner *const winners[] = {&gpt,    &trainer, &awkward,
+static const winner *const winners[] = {&gpt,    &trainer, &awkward, &python,
                                         &script, &leader,  &table};
 
 /* ---- making -------------------------------------------------------------- */

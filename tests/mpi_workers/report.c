@@ -147,12 +147,26 @@ static void outside_nothing_is_said(void **state)
     assert_false(trireme_is_active());
     assert_false(trireme_report(1, "loss", 1.0, NULL));
     assert_false(trireme_saved(1));
-    setenv("TRIREME_LR", "0.5", 1);
     assert_true(trireme_real("lr", 0.1) == 0.1);
     assert_int_equal(trireme_last_step(100), 100);
     assert_int_equal(trireme_first_step(), 1);
     assert_null(trireme_checkpoint_dir());
     assert_null(trireme_resume_dir());
+    leave();
+}
+
+/* As in a line that `best --emit` writes. */
+static void values_alone_are_read(void **state)
+{
+    (void)state;
+    leave();
+    setenv("TRIREME_LR", "0.5", 1);
+    setenv("TRIREME_RESOURCE", "180", 1);
+    assert_true(trireme_real("lr", 0.1) == 0.5);
+    assert_int_equal(trireme_last_step(100), 180);
+    assert_false(trireme_report(1, "loss", 1.0, NULL));
+    setenv("TRIREME_RESOURCE_UNIT", "tokens", 1);
+    assert_int_equal(trireme_last_step(100), 100);
     leave();
 }
 
@@ -209,6 +223,7 @@ int main(void)
             cmocka_unit_test(through_the_descriptor),
             cmocka_unit_test(through_standard_output),
             cmocka_unit_test(outside_nothing_is_said),
+            cmocka_unit_test(values_alone_are_read),
             cmocka_unit_test(what_is_asked),
             cmocka_unit_test(long_reports_are_whole),
     };

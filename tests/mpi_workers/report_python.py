@@ -180,6 +180,18 @@ class Questions(unittest.TestCase):
         self.assertEqual(ask({"TRIREME_RUN": "1",
                               "TRIREME_CONFIG": "{nonsense"})["params"], {})
 
+    def test_emitted(self):
+        """A line of `best --emit`: the values stand there, nobody listens."""
+        said = ask({"TRIREME_LR": "0.02", "TRIREME_FAST": "true",
+                    "TRIREME_RESOURCE": "3", "TRIREME_SEED": "1"})
+        self.assertEqual((said["active"], said["lr"], said["resource"]),
+                         (False, 0.02, 3))
+        self.assertEqual(said["params"], {"lr": 0.02, "fast": True})
+        self.assertEqual(said["steps"], [1, 2, 3])
+        said = ask({"TRIREME_RESOURCE": "30000",
+                    "TRIREME_RESOURCE_UNIT": "tokens"})
+        self.assertEqual(said["resource"], 10)
+
 
 if __name__ == "__main__":
     unittest.main()
