@@ -172,8 +172,10 @@ static tri_status say_hung(tri_ctl *ctl, const tri_live *live)
                  "nothing was reported in %.6g s (timeouts.startup)",
                  ctl->study->timeouts.startup_s);
     } else {
-        snprintf(why, sizeof why, "no step in %.6g s (timeouts.progress%s)",
-                 tri_ctl_progress_limit(ctl, live), is_auto ? ": auto" : "");
+        snprintf(why, sizeof why,
+                 "no step beyond %lld in %.6g s (timeouts.progress%s)",
+                 (long long)r->v.last_step, tri_ctl_progress_limit(ctl, live),
+                 is_auto ? ": auto" : "");
     }
     return tri_ctl_say(ctl, r, why);
 }

@@ -129,7 +129,7 @@ static void progress_follows_the_slowest_step(void **state)
     assert_true(next(&w) == 91);
     at(&w, 91);
     assert_string_equal(run(&w, 0).outcome.sentence,
-                        "no step in 60 s (timeouts.progress: auto)");
+                        "no step beyond 1 in 60 s (timeouts.progress: auto)");
     world_fini(&w);
 }
 

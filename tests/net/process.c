@@ -165,7 +165,7 @@ static void every_end(void)
     check_good(t.ctl);
     check_failed(t.ctl, "fails", TRI_REASON_BAD_EXIT, "trouble ahead");
     check_failed(t.ctl, "hangs", TRI_REASON_HUNG,
-                 "no step in 1 s (timeouts.progress)");
+                 " in 1 s (timeouts.progress)");
     check_failed(t.ctl, "mute", TRI_REASON_HUNG,
                  "nothing was reported in 5 s (timeouts.startup)");
     check_failed(t.ctl, "short", TRI_REASON_BAD_EXIT,
