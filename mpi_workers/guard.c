@@ -6,6 +6,7 @@
 #include "mpi_workers/guard.h"
 
 #include "mpi_workers/orphans.h"
+#include "mpi_workers/sweeper.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -131,6 +132,24 @@ static int start(guard *g)
         setpgid(g->command, g->command);
     }
     return g->command > 0 ? 1 : -1;
+}
+
+/* A `pkill -f` by the tuner's name or the trainer's is to leave the guard of a
+ * worker to do its work: its command line has neither, once the command runs
+ * (of which the child has its own copy). */
+static void hide_arguments(guard *g, int argc, char **argv)
+{
+    static const char name[] = "tri-guard";
+    char *end = argv[argc - 1] + strlen(argv[argc - 1]);
+    size_t room = (size_t)(end - argv[0]);
+
+    if (g->control < 0 || room < sizeof name) {
+        return;
+    }
+    memset(argv[0], 0, room);
+    memcpy(argv[0], name, sizeof name);
+    g->folder = NULL;
+    g->argv = NULL;
 }
 
 /* The command's descriptors are not held open: their readers see its end. */
@@ -423,8 +442,12 @@ static int read_options(guard *g, int argc, char **argv)
 int main(int argc, char **argv)
 {
     guard g = {.control = -1, .signals = -1, .refusal = -1};
-    int status = read_options(&g, argc, argv);
+    int status;
 
+    if (argc == 3 && strcmp(argv[1], "--sweep") == 0) {
+        return tri_sweep((int)strtol(argv[2], NULL, 10));
+    }
+    status = read_options(&g, argc, argv);
     if (status != 0) {
         return status - 1;
     }
@@ -439,6 +462,7 @@ int main(int argc, char **argv)
     if (status == 0) {
         return NOT_FOUND; /* a child that did not become the command */
     }
+    hide_arguments(&g, argc, argv);
     watch(&g);
     finish(&g);
     return end_alike(&g);

@@ -6,6 +6,7 @@
 #include "mpi_workers/p2p.h"
 #include "mpi_workers/process_env.h"
 #include "mpi_workers/setup.h"
+#include "trireme/log.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -105,6 +106,19 @@ static tri_status find_devices(const tri_world *w, const tri_study *study,
     return st;
 }
 
+/* ---- what outlives a rank --------------------------------------------------
+ */
+
+/* Without one a rank works as well, and what it leaves when killed stays. */
+static void open_sweeper(tri_process_base *b)
+{
+    if (tri_sweeper_open(&b->sweeper) != TRI_OK) {
+        TRI_LOG(TRI_LOG_WARN, "nobody would clear up after this rank: %s",
+                tri_error_last()->sentence);
+        tri_error_clear();
+    }
+}
+
 /* ---- setup -----------------------------------------------------------------
  */
 
@@ -114,7 +128,9 @@ static tri_status find_env(const tri_study *study, tri_process_base *b)
     char **clean = NULL;
     tri_status st;
 
-    TRI_TRY(tri_env_scrub(environ, spec, &clean));
+    TRI_TRY(tri_env_scrub(environ, spec,
+                          b->sweeper ? tri_sweeper_mark(b->sweeper) : NULL,
+                          &clean));
     if (!spec->setup.text) {
         b->env = clean;
         return TRI_OK;
@@ -139,6 +155,7 @@ tri_status tri_process_base_open(const tri_world *w, const tri_study *study,
     }
     st = find_devices(w, study, b);
     if (st == TRI_OK) {
+        open_sweeper(b);
         st = find_env(study, b);
     }
     if (st != TRI_OK) {
@@ -153,6 +170,7 @@ void tri_process_base_close(tri_process_base *b)
 {
     if (b) {
         tri_env_free(b->env);
+        tri_sweeper_close(b->sweeper);
         free(b);
     }
 }

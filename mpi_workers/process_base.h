@@ -6,10 +6,13 @@
 #define TRI_MPI_WORKERS_PROCESS_BASE_H
 
 #include "mpi_workers/devices.h"
+#include "mpi_workers/sweeper.h"
 #include "mpi_workers/world.h"
 
 typedef struct tri_process_base {
     char **env; /* NULL-terminated, scrubbed: what every process starts from */
+    tri_sweeper *sweeper; /* clears up if this rank is killed; NULL: there is
+                           * none */
     tri_devices devices;
     char shown[TRI_DEVICE_BYTES]; /* to this rank's process alone: for the
                                    * record; "" where it sees none */

@@ -323,7 +323,7 @@ static tri_status build(list *l, char *const *from, const tri_study *study,
 }
 
 tri_status tri_env_scrub(char *const *from, const tri_process_spec *spec,
-                         char ***out)
+                         const char *mark, char ***out)
 {
     list l = {0};
     tri_status st = TRI_OK;
@@ -332,6 +332,9 @@ tri_status tri_env_scrub(char *const *from, const tri_process_spec *spec,
         if (!tri_env_is_scrubbed(from[i], spec->keep_env, spec->n_keep_env)) {
             st = put(&l, strdup(from[i]));
         }
+    }
+    if (st == TRI_OK && mark) {
+        st = put(&l, strdup(mark));
     }
     if (st == TRI_OK && !l.at) {
         l.at = calloc(1, sizeof *l.at);

@@ -17,10 +17,11 @@
 int tri_env_is_scrubbed(const char *variable, const char *const *keep,
                         int n_keep);
 
-/* A copy of `from` (NULL-terminated) without what is scrubbed.  [out] `out`: a
- * NULL-terminated array, freed by tri_env_free.  TRI_ENOMEM. */
+/* A copy of `from` (NULL-terminated) without what is scrubbed, and with `mark`
+ * ("NAME=value", NULL: none).  [out] `out`: a NULL-terminated array, freed by
+ * tri_env_free.  TRI_ENOMEM. */
 tri_status tri_env_scrub(char *const *from, const tri_process_spec *spec,
-                         char ***out);
+                         const char *mark, char ***out);
 /*
  * Build the environment of one process out of `from`, scrubbed already.  With
  * `launch: leader` RANK, LOCAL_RANK, LOCAL_WORLD_SIZE and GROUP_RANK are not

@@ -138,6 +138,7 @@ static tri_status start_here(tri_trial *t)
 {
     const tri_study *study = t->setup.study;
     const tri_process_spec *spec = &study->model.u.process;
+    const tri_process_base *base = t->setup.base;
     const char *own = NULL;
 
     forget(t);
@@ -149,7 +150,8 @@ static tri_status start_here(tri_trial *t)
     if (spec->leader && t->place.rank != 0) {
         return TRI_OK; /* the leader's process has the whole group */
     }
-    TRI_TRY(tri_surroundings_make(study, t->setup.config, &t->place, &t->facts,
+    TRI_TRY(tri_surroundings_make(study, t->setup.config, &t->place,
+                                  base ? base->sweeper : NULL, &t->facts,
                                   &t->around));
     return spawn(t);
 }

@@ -3,10 +3,9 @@
  */
 #include "mpi_workers/surroundings.h"
 
-#include "mpi_workers/pause.h"
+#include "mpi_workers/remove.h"
 #include "trireme/log.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -16,108 +15,23 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A tree deeper than this is left. */
-#define MOST_DEPTH 200
 /* Names that are tried for a scratch folder. */
 #define MOST_NAMES 1000
 
 /* ---- removing ------------------------------------------------------------ */
 
-typedef struct removal {
-    double end_s;
-    dev_t device;
-    int error; /* the first one */
-} removal;
-
-static void note_error(removal *r, int error)
-{
-    if (r->error == 0) {
-        r->error = error;
-    }
-}
-
-static void remove_within(removal *r, int fd, int depth);
-
-static void remove_entry(removal *r, int at, const char *name, int depth)
-{
-    struct stat info;
-    int fd;
-
-    if (unlinkat(at, name, 0) == 0 || errno == ENOENT) {
-        return;
-    }
-    if (errno != EISDIR && errno != EPERM) {
-        note_error(r, errno);
-        return;
-    }
-    fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (fd < 0 && errno == EACCES && fchmodat(at, name, 0700, 0) == 0) {
-        fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    }
-    if (fd < 0) {
-        note_error(r, errno);
-        return;
-    }
-    if (fstat(fd, &info) != 0 || info.st_dev != r->device ||
-        depth > MOST_DEPTH) {
-        note_error(r, depth > MOST_DEPTH ? ELOOP : EXDEV);
-        close(fd);
-        return;
-    }
-    if ((info.st_mode & 0300) != 0300) {
-        fchmod(fd, 0700); /* its entries could not be removed */
-    }
-    remove_within(r, fd, depth);
-    if (unlinkat(at, name, AT_REMOVEDIR) != 0) {
-        note_error(r, errno);
-    }
-}
-
-/* Remove what is in the folder `fd`, taken. */
-static void remove_within(removal *r, int fd, int depth)
-{
-    DIR *dir = fdopendir(fd);
-    struct dirent *e;
-
-    if (!dir) {
-        note_error(r, errno);
-        close(fd);
-        return;
-    }
-    while (r->error != ETIME && (e = readdir(dir))) {
-        if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0) {
-            continue;
-        }
-        if (tri_now() > r->end_s) {
-            r->error = ETIME;
-        } else {
-            remove_entry(r, dirfd(dir), e->d_name, depth + 1);
-        }
-    }
-    closedir(dir);
-}
-
 tri_status tri_remove_tree(const char *path, double limit_s)
 {
-    removal r = {.end_s = tri_now() + limit_s};
-    struct stat info;
+    int error = tri_remove_path(path, limit_s);
 
-    if (lstat(path, &info) != 0) {
-        return errno == ENOENT ? TRI_OK
-                               : TRI_FAIL(TRI_EIO, "%s is not removed: %s",
-                                          path, strerror(errno));
-    }
-    r.device = info.st_dev;
-    remove_entry(&r, AT_FDCWD, path, 0);
-    if (r.error == ETIME) {
+    if (error == ETIME) {
         return TRI_FAIL(TRI_ETIMEOUT, "%s is not wholly removed within %.0f s",
                         path, limit_s);
     }
-    if (r.error != 0) {
+    if (error != 0) {
         return TRI_FAIL(TRI_EIO, "%s is not wholly removed: %s", path,
-                        r.error == EXDEV
-                                ? "another file system is mounted in it"
-                                : strerror(r.error));
+                        error == EXDEV ? "another file system is mounted in it"
+                                       : strerror(error));
     }
     return TRI_OK;
 }
@@ -167,26 +81,6 @@ static int count_own(const char *from)
         n += *from == '/' && from[1] && from[1] != '/';
     }
     return n;
-}
-
-/* Remove the `n` folders above `path` that were made for it, where they are
- * empty. */
-static void remove_parents(const char *path, int n)
-{
-    char above[PATH_MAX];
-
-    snprintf(above, sizeof above, "%s", path);
-    for (; n > 0; n--) {
-        char *slash = strrchr(above, '/');
-
-        if (!slash || slash == above) {
-            return;
-        }
-        *slash = 0;
-        if (rmdir(above) != 0) {
-            return;
-        }
-    }
 }
 
 /* Make `path`, or one of that name with a number; *made: the one that is new,
@@ -254,11 +148,14 @@ static tri_status make_scratch(const tri_study *study, const tri_config *config,
         st = make_new(path, &s->scratch);
     }
     if (st != TRI_OK) {
-        remove_parents(path, s->n_above);
+        tri_remove_parents(path, s->n_above);
         s->n_above = 0;
-    } else if (s->n_above < count_own(from)) {
+        return st;
+    }
+    if (s->n_above < count_own(from)) {
         s->n_above = count_own(from);
     }
+    tri_sweeper_add(s->sweeper, s->scratch, s->n_above);
     return st;
 }
 
@@ -270,8 +167,9 @@ static void remove_scratch(tri_surroundings *s)
     if (tri_remove_tree(s->scratch, TRI_SCRATCH_S) != TRI_OK) {
         TRI_LOG(TRI_LOG_WARN, "%s", tri_error_last()->sentence);
     } else {
-        remove_parents(s->scratch, s->n_above);
+        tri_remove_parents(s->scratch, s->n_above);
     }
+    tri_sweeper_forget(s->sweeper, s->scratch);
     free(s->scratch);
 }
 
@@ -314,6 +212,7 @@ static tri_status write_hosts(const tri_rendezvous *place, tri_surroundings *s)
         return st;
     }
     s->host_file = path;
+    tri_sweeper_add(s->sweeper, path, 0);
     st = write_all(fd, place->rank_hosts, path);
     close(fd);
     return st;
@@ -323,10 +222,11 @@ static tri_status write_hosts(const tri_rendezvous *place, tri_surroundings *s)
 
 tri_status tri_surroundings_make(const tri_study *study,
                                  const tri_config *config,
-                                 const tri_rendezvous *place, tri_facts *facts,
+                                 const tri_rendezvous *place,
+                                 tri_sweeper *sweeper, tri_facts *facts,
                                  tri_surroundings *out)
 {
-    tri_surroundings s = {0};
+    tri_surroundings s = {.sweeper = sweeper};
     tri_status st = make_scratch(study, config, facts, &s);
 
     if (st == TRI_OK && study->model.u.process.leader) {
@@ -350,6 +250,7 @@ void tri_surroundings_remove(tri_surroundings *s)
     remove_scratch(s);
     if (s->host_file) {
         unlink(s->host_file);
+        tri_sweeper_forget(s->sweeper, s->host_file);
         free(s->host_file);
     }
     memset(s, 0, sizeof *s);

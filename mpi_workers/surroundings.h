@@ -1,8 +1,8 @@
 /*
  * What a process finds on disk beside its command: a scratch folder of its own
  * and, with `launch: leader`, a file of the group's hosts.  Both are made
- * before it starts and removed when its run ends, however it ends; only a
- * killed worker leaves them.
+ * before it starts and removed when its run ends, however it ends: what a
+ * killed worker leaves is its sweeper's (sweeper.h).
  *
  * The scratch folder was never there before: where the name that the study
  * gives is taken, it gets a number behind it.  So what is removed is only what
@@ -13,6 +13,7 @@
 
 #include "mpi_workers/process_template.h"
 #include "mpi_workers/rendezvous.h"
+#include "mpi_workers/sweeper.h"
 
 /* Removing a scratch folder takes this long at most, then what is left stays
  * and is named in the log. */
@@ -22,6 +23,7 @@ typedef struct tri_surroundings { /* owned paths; NULL where there is none */
     char *scratch;
     int n_above; /* folders above it that go with it where they are empty */
     char *host_file;
+    tri_sweeper *sweeper; /* knows of both; borrowed, may be NULL */
 } tri_surroundings;
 
 /*
@@ -31,7 +33,8 @@ typedef struct tri_surroundings { /* owned paths; NULL where there is none */
  */
 tri_status tri_surroundings_make(const tri_study *study,
                                  const tri_config *config,
-                                 const tri_rendezvous *place, tri_facts *facts,
+                                 const tri_rendezvous *place,
+                                 tri_sweeper *sweeper, tri_facts *facts,
                                  tri_surroundings *out);
 /* Remove them, and forget the paths; of a zeroed struct nothing. */
 void tri_surroundings_remove(tri_surroundings *s);

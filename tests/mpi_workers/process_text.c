@@ -323,7 +323,7 @@ static void the_launchers_variables_go(void **state)
         assert_true(asprintf(&from[i], "%s=x",
                              i < N_GONE ? gone[i] : kept[i - N_GONE]) > 0);
     }
-    assert_int_equal(tri_env_scrub(from, &study->model.u.process, &env),
+    assert_int_equal(tri_env_scrub(from, &study->model.u.process, "M=1", &env),
                      TRI_OK);
     for (int i = 0; i < N_GONE; i++) {
         assert_false(is_there(env, gone[i]));
@@ -331,6 +331,7 @@ static void the_launchers_variables_go(void **state)
     for (int i = 0; i < N_KEPT; i++) {
         assert_true(is_there(env, kept[i]));
     }
+    assert_true(is_there(env, "M"));
     for (int i = 0; from[i]; i++) {
         free(from[i]);
     }
