@@ -117,11 +117,12 @@ def print_report(report, o):
     for table in report["tables"]:
         print_of_table(report, table, o)
     print_slowdowns(report)
-    print("\nPeers, mapped onto a table:")
+    if report["mapping"]:
+        print("\nPeers, mapped onto a table:")
     for method, text in report["mapping"].items():
         print(f"  {method} ({report['versions'][method]}): {text}")
     for method, why in report["not_run"].items():
-        print(f"  {method} did not run: {why}")
+        print(f"{method} did not run: {why}")
     print_limits(report)
     for e in report["errors"]:
         print(f"ERROR {e['method']} on {e['table']}, {e['workers']} workers, "
