@@ -189,6 +189,12 @@ void tri_app_study_print(const tri_study *study);
 /* What speaks against the folder of checkpoints, into buf; returns 0 where
  * nothing does, or the study keeps none. */
 int tri_app_checkpoints_note(const tri_study *study, char *buf, size_t bytes);
+/* The same of the command of processes: a program, script or folder that is
+ * not there on this host. */
+int tri_app_command_note(const tri_study *study, char *buf, size_t bytes);
+/* The program that a bare name in the command stands for here, into buf;
+ * returns 0 where it is no bare name, or not known. */
+int tri_app_program(const tri_study *study, char *buf, size_t bytes);
 
 /* ---- the answer, shared by tune and best ----------------------------- */
 

@@ -241,6 +241,16 @@ static tri_status check_warm(const tune_options *o)
     return TRI_OK;
 }
 
+/* Other hosts may have it: the runs will show. */
+static void warn_of_command(const tri_study *study)
+{
+    char note[1024];
+
+    if (tri_app_command_note(study, note, sizeof note)) {
+        TRI_LOG_JOB(TRI_LOG_WARN, "%s", note);
+    }
+}
+
 static tri_status prepare(leading *l, int size)
 {
     const tune_options *o = l->options;
@@ -254,6 +264,7 @@ static tri_status prepare(leading *l, int size)
     TRI_TRY(enough_ranks(l->study, size));
     TRI_TRY(check_output(l));
     TRI_TRY(check_warm(o));
+    warn_of_command(l->study);
     return choose_seed(l);
 }
 

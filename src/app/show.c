@@ -170,6 +170,22 @@ static void print_plan(const tri_study *study)
     }
 }
 
+/* ---- notes ----------------------------------------------------------- */
+
+/* What this host has to say of a study, into buf; 0 where there is no more. */
+static int next_note(const tri_study *study, int *at, char *buf, size_t bytes)
+{
+    static int (*const parts[])(const tri_study *, char *, size_t) = {
+            tri_app_command_note, tri_app_checkpoints_note};
+
+    while (*at < (int)(sizeof parts / sizeof *parts)) {
+        if (parts[(*at)++](study, buf, bytes)) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
 /* ---- results --------------------------------------------------------- */
 
 static json_t *rules_json(const tri_space *space)
@@ -196,7 +212,8 @@ json_t *tri_app_study_json(const tri_study *study)
     json_t *o = json_object();
     json_t *ranks = json_object();
     json_t *notes = json_array();
-    char note[512];
+    char note[1024];
+    int at = 0;
     int lo;
     int hi;
 
@@ -206,7 +223,7 @@ json_t *tri_app_study_json(const tri_study *study)
     for (int i = 0; i < study->n_notes; i++) {
         json_array_append_new(notes, tri_app_json_text(study->notes[i]));
     }
-    if (tri_app_checkpoints_note(study, note, sizeof note)) {
+    while (next_note(study, &at, note, sizeof note)) {
         json_array_append_new(notes, tri_app_json_text(note));
     }
     json_object_set_new(o, "study", tri_app_json_text(study->name));
@@ -273,7 +290,8 @@ static void print_rules(const tri_space *space)
 
 void tri_app_study_print(const tri_study *study)
 {
-    char note[512];
+    char note[1024];
+    int at = 0;
     const tri_space *space = study->space;
     char raw[32];
     int lo;
@@ -293,12 +311,16 @@ void tri_app_study_print(const tri_study *study)
         printf("valid     %" PRId64 " of %s points\n", tri_space_count(space),
                tri_app_number(tri_space_raw(space), raw, sizeof raw));
     }
-    printf("ranks     %d to %d a configuration\n", lo, hi);
+    if (lo == hi) {
+        printf("ranks     %d a configuration\n", lo);
+    } else {
+        printf("ranks     %d to %d a configuration\n", lo, hi);
+    }
     print_plan(study);
     for (int i = 0; i < study->n_notes; i++) {
         printf("note      %s\n", study->notes[i]);
     }
-    if (tri_app_checkpoints_note(study, note, sizeof note)) {
+    while (next_note(study, &at, note, sizeof note)) {
         printf("note      %s\n", note);
     }
     print_rules(space);

@@ -129,8 +129,10 @@ static unsigned needed(tri_metric metric, const char *own, const char **name)
     }
 }
 
+/* `way_out`: what else would do, "" if nothing. */
 static tri_status note_missing(tri_reader *r, unsigned given, tri_metric metric,
-                               const char *own, const char *why)
+                               const char *own, const char *why,
+                               const char *way_out)
 {
     const char *name;
     unsigned any = needed(metric, own, &name);
@@ -138,10 +140,13 @@ static tri_status note_missing(tri_reader *r, unsigned given, tri_metric metric,
     if (any == 0 || given & any) {
         return TRI_OK;
     }
-    return tri_reader_note(r, 0,
-                           "model.metrics: no pattern gives %s, %s; it has to "
-                           "come in JSON lines",
-                           name, why);
+    return tri_reader_note(
+            r, 0,
+            "model.metrics: no pattern gives %s%s, %s; unless "
+            "it comes in JSON lines too, every run fails: add "
+            "a pattern%s",
+            name, metric <= TRI_METRIC_SAMPLES_PER_S ? " or its rate" : "", why,
+            way_out);
 }
 
 tri_status tri_study_check_patterns(tri_reader *r)
@@ -164,14 +169,20 @@ tri_status tri_study_check_patterns(tri_reader *r)
         given |= keys_of(trainer->patterns, trainer->n_patterns, own);
     }
     TRI_TRY(note_missing(r, given, s->objective.metric, own,
-                         "which the objective needs"));
+                         "which the objective needs",
+                         s->objective.metric <= TRI_METRIC_SAMPLES_PER_S
+                                 ? ", or minimize step_s where a step of "
+                                   "every configuration is the same work"
+                                 : ""));
     if (s->resource.unit == TRI_UNIT_TOKENS) {
         return note_missing(r, given, TRI_METRIC_TOKENS_PER_S, NULL,
-                            "by which the resource is counted");
+                            "by which the resource is counted",
+                            ", or count it in steps");
     }
     if (s->resource.unit == TRI_UNIT_SAMPLES) {
         return note_missing(r, given, TRI_METRIC_SAMPLES_PER_S, NULL,
-                            "by which the resource is counted");
+                            "by which the resource is counted",
+                            ", or count it in steps");
     }
     return TRI_OK;
 }

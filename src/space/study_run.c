@@ -401,12 +401,47 @@ static tri_status note_ignored(tri_reader *r)
     return TRI_OK;
 }
 
+/* Parameters that are called as numbers of ranks are, where ranks is not
+ * given: then every configuration runs on one. */
+static tri_status note_ranks(tri_reader *r)
+{
+    static const char *const names[] = {"ranks_per_trial",
+                                        "n_ranks",
+                                        "num_ranks",
+                                        "nranks",
+                                        "world_size",
+                                        "gpus",
+                                        "n_gpus",
+                                        "num_gpus",
+                                        "nproc",
+                                        "nproc_per_node",
+                                        "dp",
+                                        "tp",
+                                        "pp"};
+
+    if (GET(r, "ranks") || (r->study->model.kind != TRI_MODEL_PROCESS &&
+                            r->study->model.kind != TRI_MODEL_PLUGIN)) {
+        return TRI_OK;
+    }
+    for (int i = 0; i < TRI_COUNT_OF(names); i++) {
+        if (tri_space_find(r->study->space, names[i]) >= 0) {
+            return tri_reader_note(r, 0,
+                                   "ranks is not given: every configuration "
+                                   "runs on one rank, whatever %s is; "
+                                   "expected ranks: %s, or the like",
+                                   names[i], names[i]);
+        }
+    }
+    return TRI_OK;
+}
+
 tri_status tri_study_read_run(tri_reader *r)
 {
     static tri_status (*const parts[])(tri_reader *) = {
             read_resource,    read_scheduler, read_search,    read_budget,
             read_finals,      read_measure,   read_place,     read_timeouts,
-            read_checkpoints, read_failures,  read_optimizer, note_ignored};
+            read_checkpoints, read_failures,  read_optimizer, note_ignored,
+            note_ranks};
     size_t i;
 
     for (i = 0; i < sizeof parts / sizeof *parts; i++) {

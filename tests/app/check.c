@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static json_int_t whole(const json_t *o, const char *key)
@@ -290,10 +291,71 @@ static void missing_data(void **state)
     assert_int_equal(cli_run("check gpt.yaml")->status, 0);
 }
 
+/* What the command names and this host lacks is noted, and no error. */
+static void commands_that_are_not_there(void **state)
+{
+    static const struct {
+        const char *model, *note; /* NULL: none */
+    } rows[] = {
+            {"command: [pythn3, train.py]", "no 'pythn3' in PATH"},
+            {"command: [sh, train.py]", NULL}, /* not known to run one */
+            {"command: [python3, -u, here.py]", NULL},
+            {"command: [python3, -u, -X, dev, gone.py, here.py]",
+             "'gone.py' is not there on this host, seen from the present "
+             "folder"},
+            {"command: [python3, '{study_dir}/here.py']", NULL},
+            {"command: [python3, '{study_dir}/gone.py']", "gone.py' is not"},
+            {"command: [python3, 'x{x}.py']", NULL},
+            {"command: [python3, -m, train, gone.yaml]", NULL},
+            {"command: [torchrun, --nnodes, 1, gone.py]", "'torchrun'"},
+            {"command: [./here.py]", "'./here.py' cannot be executed"},
+            {"command: [bin/gone]", "'bin/gone' is not there"},
+            {"command: [here.sh]", "written ./here.sh"},
+            {"command: [./here.sh]", NULL},
+            {"command: 'gone.py {x}', shell: true", NULL},
+            {"command: [gone], setup: module load it", NULL},
+            {"command: [gone], env: {PATH: /opt/bin}", NULL},
+            {"command: [sh], cwd: gone", "model.cwd: the folder"},
+            {"command: [./here.sh], cwd: sub", "seen from"},
+            {"command: [python3, inner.py], cwd: sub", NULL},
+            {"command: [python3, here.py], cwd: sub",
+             "write {study_dir}/ before it"}};
+    char text[600];
+
+    (void)state;
+    cli_write("here.py", "");
+    cli_write("here.sh", "#!/bin/sh\n");
+    assert_int_equal(chmod("here.sh", 0755), 0);
+    assert_int_equal(mkdir("sub", 0755), 0);
+    cli_write("sub/inner.py", "");
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const cli_ran *ran;
+
+        if (rows[i].note && strstr(rows[i].note, "torchrun") &&
+            access("/usr/bin/torchrun", X_OK) == 0) {
+            continue;
+        }
+        snprintf(text, sizeof text,
+                 "study: t\nmodel: {kind: process, %s}\n"
+                 "space: {x: {int: [1, 4]}}\nobjective: {minimize: loss}\n",
+                 rows[i].model);
+        cli_write("command.yaml", text);
+        ran = cli_run("check command.yaml");
+        if (ran->status != 0 ||
+            (rows[i].note ? !strstr(ran->out, rows[i].note)
+                          : strstr(ran->out, "\nnote ") != NULL)) {
+            fail_msg("%s: %s%s", rows[i].model, ran->out, ran->err);
+        }
+    }
+    unlink("sub/inner.py");
+    rmdir("sub");
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
             cmocka_unit_test(shape),
+            cmocka_unit_test(commands_that_are_not_there),
             cmocka_unit_test(why),
             cmocka_unit_test(list),
             cmocka_unit_test(ranks),

@@ -266,6 +266,36 @@ static void refused(void **state)
     }
 }
 
+/* A number of ranks that nobody takes for one. */
+static void forgotten_ranks(void **state)
+{
+    static const struct {
+        const char *model, *more;
+        int n_notes;
+    } rows[] = {{"{kind: process, command: [train]}", "", 1},
+                {"{kind: plugin, library: a.so}", "", 1},
+                {"{kind: process, command: [train]}", "ranks: n_ranks\n", 0},
+                {"{kind: synthetic}", "", 0}};
+    char text[600];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        tri_study *s = NULL;
+        snprintf(text, sizeof text,
+                 "study: p\nmodel: %s\nspace: {n_ranks: {int: [1, 2]}}\n"
+                 "objective: {minimize: loss}\n%s",
+                 rows[i].model, rows[i].more);
+        assert_int_equal(
+                tri_study_parse(text, strlen(text), "p", NULL, NULL, &s),
+                TRI_OK);
+        assert_int_equal(s->n_notes, rows[i].n_notes);
+        if (s->n_notes) {
+            assert_non_null(strstr(s->notes[0], "expected ranks: n_ranks"));
+        }
+        tri_study_destroy(s);
+    }
+}
+
 /* What the study needs and no pattern gives is said. */
 static void what_patterns_do_not_give(void **state)
 {
@@ -279,14 +309,19 @@ static void what_patterns_do_not_give(void **state)
             {"torchtitan", "mfu", "steps", NULL},
             {"deepspeed", "loss", "steps",
              "model.metrics: no pattern gives loss, which the objective needs; "
-             "it has to come in JSON lines"},
+             "unless it comes in JSON lines too, every run fails: add a "
+             "pattern"},
             {"{trainer: deepspeed, patterns: {loss: 'l(.)'}}", "loss", "steps",
              NULL},
             {"deepspeed", "samples_per_s", "tokens",
-             "model.metrics: no pattern gives tokens, by which the resource is "
-             "counted; it has to come in JSON lines"},
+             "model.metrics: no pattern gives tokens or its rate, by which the "
+             "resource is "
+             "counted; unless it comes in JSON lines too, every run fails: add "
+             "a pattern, or count it in steps"},
             {"{patterns: {step: 's(.)'}}", "tokens_per_s", "steps",
-             "model.metrics: no pattern gives tokens, which the objective"},
+             "model.metrics: no pattern gives tokens or its rate, which the "
+             "objective needs; unless it comes in JSON lines too, every run "
+             "fails: add a pattern, or minimize step_s where"},
             {"{patterns: {tokens_per_s_per_rank: 's(.)'}}", "tokens_per_s",
              "tokens", NULL},
             {"{patterns: {latency_ms: 's(.)'}}", "latency_s", "steps", NULL},
@@ -339,6 +374,7 @@ int main(void)
             cmocka_unit_test(devices),
             cmocka_unit_test(metrics),
             cmocka_unit_test(refused),
+            cmocka_unit_test(forgotten_ranks),
             cmocka_unit_test(what_patterns_do_not_give),
             cmocka_unit_test(templates)};
 
