@@ -14,6 +14,8 @@
 
 /* Of a line that is shown. */
 #define SHOWN_BYTES 160
+/* A row of dashes between blocks of lines; not, say, "...". */
+#define LEAST_ROW 20
 /* A process this near its limit was ended for it by whoever watches it. */
 #define NEAR_LIMIT 0.9
 
@@ -142,6 +144,110 @@ static tri_reason find_last_line(const char *tail, size_t n, line *out)
     return TRI_REASON_NONE;
 }
 
+/* ---- the line that tells most ------------------------------------------- */
+
+/* A row of dashes, or of anything that is no word, or nothing. */
+static int is_row(line l)
+{
+    for (size_t i = 0; i < l.n; i++) {
+        unsigned char c = (unsigned char)l.at[i];
+
+        if ((c >= '0' && c <= '9') || ((c | 32) >= 'a' && (c | 32) <= 'z') ||
+            c >= 128) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+static int is_aftermath(line l)
+{
+    const tri_ending_text *t = tri_ending_aftermath;
+
+    while (t->text && !fits(&l, t)) {
+        t++;
+    }
+    return t->text != NULL;
+}
+
+/* All between the row that ends tail[0, n) and the row before; *from: where
+ * that begins.  0: there is no such block. */
+static int block_before(const char *tail, size_t n, size_t *from, line *out)
+{
+    size_t at = n;
+    line last;
+    line l;
+
+    if (!line_before(tail, &at, &last) || !is_row(last) || last.n < LEAST_ROW ||
+        !line_before(tail, &at, &l) || is_row(l)) {
+        return 0;
+    }
+    do {
+        out->at = l.at;
+        *from = at;
+        if (!line_before(tail, &at, &l)) {
+            return 0;
+        }
+    } while (!is_row(l) || l.n < LEAST_ROW);
+    out->n = (size_t)(last.at - out->at);
+    return 1;
+}
+
+/* Of a block of lines between rows, as mpirun prints it, all of it. */
+static line whole(const char *tail, size_t n, line l)
+{
+    size_t from;
+    line block;
+
+    while (n > (size_t)(l.at - tail)) {
+        line skipped;
+
+        if (block_before(tail, n, &from, &block) && block.at <= l.at) {
+            return block;
+        }
+        if (!line_before(tail, &n, &skipped)) {
+            break;
+        }
+    }
+    return l;
+}
+
+/* Whether a line belongs to the traceback of an exception below it. */
+static int is_of_traceback(line l)
+{
+    static const char head[] = "Traceback (most recent";
+
+    return l.n > 0 && (l.at[0] == ' ' || holds(&l, head));
+}
+
+/* The last line, or block of lines, that is not of the aftermath; else the last
+ * one with a word in it. */
+static int find_telling(const char *tail, size_t n, line *out)
+{
+    int is_trace = 0;
+    int found = 0;
+    size_t from;
+    line l;
+
+    while (n > 0) {
+        if (block_before(tail, n, &from, &l)) {
+            n = from;
+        } else if (!line_before(tail, &n, &l) || is_row(l) ||
+                   (is_trace && is_of_traceback(l))) {
+            continue;
+        }
+        if (!found || !is_aftermath(l)) {
+            *out = l;
+            found = 1;
+        }
+        if (!is_aftermath(l)) {
+            return 1;
+        }
+        is_trace = is_exception(l);
+    }
+    return found;
+}
+
 /* ---- sentences ---------------------------------------------------------- */
 
 static void say(char *buf, size_t bytes, const char *fmt, ...) TRI_PRINTF(3, 4);
@@ -161,6 +267,7 @@ static void say(char *buf, size_t bytes, const char *fmt, ...)
 static void show(char *buf, size_t bytes, line l)
 {
     size_t at = strlen(buf);
+    int is_fold = 0;
     size_t n;
 
     l = without_prefix(l);
@@ -177,7 +284,17 @@ static void show(char *buf, size_t bytes, line l)
     for (size_t i = 0; i < n; i++) {
         unsigned char c = (unsigned char)l.at[i];
 
-        buf[at++] = c < 32 || c == 127 ? ' ' : (char)c;
+        if (c < 32 || c == 127) {
+            c = ' ';
+            is_fold = 1; /* of lines on one line, the indents go */
+        }
+        if (c != ' ' || !is_fold || buf[at - 1] != ' ') {
+            buf[at++] = (char)c;
+        }
+        is_fold = is_fold && c == ' ';
+    }
+    while (buf[at - 1] == ' ') {
+        at--;
     }
     buf[at] = 0;
 }
@@ -186,7 +303,7 @@ static void show_last(char *buf, size_t bytes, const char *tail, size_t n)
 {
     line l;
 
-    if (line_before(tail, &n, &l)) {
+    if (find_telling(tail, n, &l)) {
         show(buf, bytes, l);
     }
 }
@@ -213,14 +330,16 @@ static int signal_of(int wait_status)
                    : 0;
 }
 
-static void say_status(int wait_status, char *buf, size_t bytes)
+/* Launchers have statuses of their own for what they could not start. */
+static void say_status(int wait_status, tri_reason reason, char *buf,
+                       size_t bytes)
 {
     int signo = signal_of(wait_status);
 
     if (WIFSIGNALED(wait_status)) {
         say(buf, bytes, "was killed by signal %d (%s)", signo,
             strsignal(signo));
-    } else if (signo > 0) {
+    } else if (signo > 0 && reason != TRI_REASON_IMPORT_ERROR) {
         say(buf, bytes, "ended with status %d, as after signal %d (%s)",
             WEXITSTATUS(wait_status), signo, strsignal(signo));
     } else {
@@ -304,7 +423,6 @@ tri_reason tri_ending_class(const tri_child_end *end, const char *tail,
     if (end->wait_status == 0) {
         return TRI_REASON_NONE;
     }
-    say_status(end->wait_status, buf, bytes);
     reason = find_first_text(tri_ending_memory, tail, tail_bytes, &l);
     if (reason == TRI_REASON_NONE && signal_of(end->wait_status) != SIGKILL &&
         !is_request(signal_of(end->wait_status))) {
@@ -313,10 +431,11 @@ tri_reason tri_ending_class(const tri_child_end *end, const char *tail,
     if (reason == TRI_REASON_RENDEZVOUS && end->oom_kills > 0) {
         reason = TRI_REASON_NONE; /* a peer that is gone, and why */
     }
+    say_status(end->wait_status, reason, buf, bytes);
     if (reason == TRI_REASON_NONE) {
         return judge_silent(end, tail, tail_bytes, buf, bytes);
     }
-    show(buf, bytes, l);
+    show(buf, bytes, whole(tail, tail_bytes, l));
     return reason;
 }
 

@@ -75,6 +75,34 @@ const tri_ending_text tri_ending_killed[] = {
     {NULL, TRI_REASON_NONE, NULL}
 };
 
+const tri_ending_text tri_ending_aftermath[] = {
+    NOTHING("primary job  terminated normally"),   /* mpirun, prterun */
+    NOTHING("a non-zero exit code. per user-direction"),
+    NOTHING("detected that one or more processes exited with"),
+    NOTHING("noticed that process rank "),
+    NOTHING("total processes killed"),
+    NOTHING("total processes failed to start"),
+    NOTHING("mpi_abort was invoked on rank "),
+    NOTHING(" --help' for usage"),
+    NOTHING("root cause (first observed failure)"), /* torchrun */
+    NOTHING("other failures:"),
+    {".py failed", TRI_REASON_NONE, ":"},
+    NOTHING("<no_other_failures>"),
+    NOTHING("failed (exitcode: "),
+    NOTHING("closing signal sigterm"),
+    NOTHING("to enable traceback see"),
+    NOTHING("childfailederror"),
+    NOTHING("calledprocesserror"),
+    NOTHING("exits with return code = "),          /* deepspeed */
+    NOTHING("killing subprocess "),
+    NOTHING("exited with exit code "),             /* srun */
+    NOTHING("srun: job step aborted"),
+    NOTHING("srun: terminating "),
+    NOTHING("slurmstepd: error: *** step "),
+    NOTHING("bad termination of one of your"),     /* mpiexec.hydra */
+    {NULL, TRI_REASON_NONE, NULL}
+};
+
 const tri_ending_text tri_ending_port[] = {
     RENDEZVOUS("address already in use"),
     RENDEZVOUS("eaddrinuse"),
@@ -102,6 +130,10 @@ const tri_ending_text tri_ending_others[] = {
     IMPORT("can't open file '"),                   /* python3 nowhere.py */
     IMPORT("cannot execute"),
     IMPORT("command not found"),
+    IMPORT("unable to launch the specified application"), /* mpirun */
+    IMPORT("unable to find the specified executable"),
+    IMPORT("error: execve(): "),                   /* srun */
+    IMPORT("execvp error on file "),               /* mpiexec.hydra */
     IMPORT("can't locate "),                       /* Perl */
     IMPORT("there is no package called"),          /* R */
     IMPORT("not found in current path"),           /* Julia */

@@ -17,6 +17,9 @@ typedef struct tri_ending_text {
 /* Of memory: one of these decides wherever it stands, the first of the table
  * before the next, since much else fails in its wake.  Ends with text NULL. */
 extern const tri_ending_text tri_ending_memory[];
+/* What launchers say once a process of theirs has failed, which is not why: not
+ * shown where another line is. */
+extern const tri_ending_text tri_ending_aftermath[];
 /* A process of the command's own was killed by signal 9. */
 extern const tri_ending_text tri_ending_killed[];
 /* A port was taken. */

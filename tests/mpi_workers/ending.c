@@ -17,6 +17,10 @@
 
 #define EXIT(code) ((code) << 8)
 #define GIB        (UINT64_C(1) << 30)
+/* Of mpirun's. */
+#define ROW                                                                    \
+    "----------------------------------------------------------------------"   \
+    "----\n"
 
 typedef struct sample {
     int wait_status;
@@ -133,6 +137,18 @@ static const sample samples[] = {
     {EXIT(1), TRI_REASON_IMPORT_ERROR,
      "ERROR: Unable to locate a modulefile for 'gcc/99'\n", "gcc/99"},
 
+    {EXIT(132), TRI_REASON_IMPORT_ERROR,
+     ROW "mpirun was unable to launch the specified application as it could "
+     "not access\nor execute an executable:\n\nExecutable: /no/such/program\n"
+     "Node: n1\n\nwhile attempting to start process rank 0.\n" ROW
+     "2 total processes failed to start\n",
+     "ended with status 132: mpirun was unable to launch the specified "
+     "application as it could not access or execute an executable: "
+     "Executable: /no/such/program Node: n1"},
+    {EXIT(2), TRI_REASON_IMPORT_ERROR,
+     "slurmstepd: error: execve(): train: No such file or directory\n"
+     "srun: error: n1: task 0: Exited with exit code 2\n", "train: No such"},
+
     /* ---- finding each other ---- */
     {EXIT(1), TRI_REASON_RENDEZVOUS,
      "torch.distributed.DistNetworkError: The server socket has failed to "
@@ -173,6 +189,47 @@ static const sample samples[] = {
     {EXIT(1), TRI_REASON_NAN,
      "Exception: Current loss scale already at minimum - cannot decrease scale "
      "anymore. Exiting run.\n", "at minimum"},
+
+    /* ---- launchers, whose last lines tell nothing ---- */
+    {EXIT(3), TRI_REASON_BAD_EXIT,
+     "the corpus is empty\nthe corpus is empty\n" ROW
+     "Primary job  terminated normally, but 1 process returned\n"
+     "a non-zero exit code. Per user-direction, the job has been aborted.\n"
+     ROW ROW
+     "mpirun detected that one or more processes exited with non-zero status, "
+     "thus causing\nthe job to be terminated. The first process to do so "
+     "was:\n\n  Process name: [[1,1],0]\n  Exit code:    3\n" ROW,
+     "ended with status 3: the corpus is empty"},
+    {EXIT(1), TRI_REASON_BAD_EXIT,
+     ROW "There are not enough slots available in the system to satisfy the "
+     "20\nslots that were requested by the application:\n\n  train\n" ROW,
+     ": There are not enough slots available in the system to satisfy the 20 "
+     "slots that were requested by the application: train"},
+    {EXIT(3), TRI_REASON_BAD_EXIT,
+     ROW "Primary job  terminated normally, but 1 process returned\n" ROW,
+     "Primary job  terminated normally, but 1 process returned"},
+    {EXIT(1), TRI_REASON_BAD_EXIT,
+     "mpirun: Error: unknown option \"--badoption\"\n"
+     "Type 'mpirun --help' for usage.\n", "unknown option \"--badoption\""},
+    {EXIT(1), TRI_REASON_BAD_EXIT,
+     "the corpus is empty\n"
+     "E1130 10:02:11 140 torch/distributed/elastic/multiprocessing/api.py:826] "
+     "failed (exitcode: 3) local_rank: 0 (pid: 7) of binary: python3\n"
+     "Traceback (most recent call last):\n"
+     "  File \"/usr/bin/torchrun\", line 8, in <module>\n"
+     "    sys.exit(main())\n"
+     "    raise ChildFailedError(\n"
+     "torch.distributed.elastic.multiprocessing.errors.ChildFailedError: \n"
+     "==============================\n"
+     "train.py FAILED\n"
+     "------------------------------\n"
+     "Failures:\n  <NO_OTHER_FAILURES>\n"
+     "------------------------------\n"
+     "Root Cause (first observed failure):\n[0]:\n"
+     "  exitcode  : 3 (pid: 7)\n"
+     "  traceback : To enable traceback see: https://pytorch.org\n"
+     "==============================\n", "status 1: the corpus is empty"},
+    {EXIT(1), TRI_REASON_BAD_EXIT, "loss is fine\n...\n", "loss is fine"},
 
     /* ---- everything else ---- */
     {EXIT(1), TRI_REASON_BAD_EXIT, "", "ended with status 1"},
