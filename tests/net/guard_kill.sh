@@ -1,7 +1,8 @@
 #!/bin/bash
-# Whoever is killed with SIGKILL, a worker, mpirun or both at once, no process
-# of a trial is left: not one that heeds no signal, no session of its own, no
-# daemon, no stopped one.
+# Whoever is killed with SIGKILL, a worker, mpirun, both at once, or all guards
+# with their workers, no process of a trial is left: not one that heeds no
+# signal, no session of its own, no daemon, no stopped one.  Nor is a scratch
+# folder.
 #   guard_kill.sh TRIREME MPIEXEC
 set -eu
 
@@ -23,6 +24,7 @@ seed: 1
 model:
   kind: process
   shell: true
+  scratch: scratch/{run}.{rank}
   env: {MARK: $mark}
   command:
     - |
@@ -72,13 +74,19 @@ both_train() { # two guards, and six processes each
     [ "$(marked | wc -l)" -ge 14 ] && [ "$(workers | wc -l)" -eq 2 ]
 }
 nobody() { [ -z "$(marked)" ]; }
+no_scratch() { [ -z "$(ls -A scratch 2>/dev/null)" ]; }
+guards() {
+    for rank in $(workers); do
+        pgrep -P "$rank" tri-guard
+    done
+}
 none_of() { # the ranks are gone
     for pid in "$@"; do
         ! kill -0 "$pid" 2>/dev/null || return 1
     done
 }
 
-for victim in worker launcher all; do
+for victim in worker launcher all guards; do
     "$mpiexec" -n 3 "$trireme" tune study.yaml -o "$victim.h5" --quiet \
         >out 2>&1 &
     job=$!
@@ -88,11 +96,16 @@ for victim in worker launcher all; do
     worker) kill -9 "$(workers | head -n 1)" ;;
     launcher) kill -9 "$job" ;;
     all) kill -9 "$job" "${all[@]}" ;;
+    guards)
+        mapfile -t both < <(guards; workers)
+        kill -9 "${both[@]}"
+        ;;
     esac
     wait "$job" 2>/dev/null || true
     # where mpirun is killed its ranks may outlive it for a while
     await "the ranks' end after a kill of $victim" none_of "${all[@]}"
     await "the trials' end after a kill of $victim" nobody
+    await "the scratch folders' end after a kill of $victim" no_scratch
     job=
     echo "kill -9 of $victim: nobody is left"
 done
