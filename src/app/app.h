@@ -204,6 +204,13 @@ json_t *tri_app_answer_json(const tri_ctl *ctl, int top);
 void tri_app_answer_print(const tri_ctl *ctl, int top, FILE *out);
 /* ---- what failed ----------------------------------------------------- */
 
+/* What has been told of failures while a study runs; zeroed at first. */
+typedef struct tri_app_told {
+    int64_t seen; /* runs before it have ended and were looked at */
+    uint8_t classes[TRI_REASON_COUNT];
+} tri_app_told;
+/* Warn of the first failure of each class in this opening, once. */
+void tri_app_failures_warn(const tri_ctl *ctl, tri_app_told *told);
 /* Failures by class: their commonest sentences, and the last line that one of
  * each wrote to its standard error. */
 void tri_app_failures_print(const tri_ctl *ctl, FILE *out);

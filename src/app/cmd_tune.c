@@ -287,6 +287,18 @@ static void print_json(const leading *l)
     tri_app_json_print(o);
 }
 
+/* Which one it was that lacked something. */
+static void print_program(const leading *l, const tri_progress *p)
+{
+    char program[1024];
+
+    if (p->failures[TRI_REASON_IMPORT_ERROR] &&
+        tri_app_program(l->study, program, sizeof program)) {
+        printf("    '%s' is %s on this host\n",
+               l->study->model.u.process.argv[0], program);
+    }
+}
+
 static void print_text(const leading *l)
 {
     tri_progress p;
@@ -295,6 +307,7 @@ static void print_text(const leading *l)
     tri_ctl_progress(l->ctl, &p);
     tri_app_answer_print(l->ctl, SHOWN_TOP, stdout);
     tri_app_failures_print(l->ctl, stdout);
+    print_program(l, &p);
     tri_app_failures_explain(l->ctl, stdout);
     tri_app_duration(p.time_s, time, sizeof time);
     if (l->end.status == TRI_EXIT_FAULT) { /* a sentence of its own */

@@ -13,6 +13,9 @@
 #define SHOWN_SENTENCES 3
 #define SHOWN_LINES     8
 #define LINE_BYTES      200
+/* Enough of a line to find it in a sentence. */
+#define QUOTED_BYTES 40
+#define LEAST_QUOTED 8
 
 json_t *tri_app_failures_json(const tri_progress *p)
 {
@@ -105,6 +108,47 @@ void tri_app_failures_explain(const tri_ctl *ctl, FILE *out)
     if ((tri_app_baseline_failed(ctl) && first_writer(ctl, 0, &run)) ||
         (p.best_trial < 0 && first_writer(ctl, -1, &run))) {
         print_tail(&run, out);
+    }
+}
+
+/* ---- as they happen ------------------------------------------------------ */
+
+static void warn_of(const tri_ctl *ctl, const tri_run_view *run)
+{
+    const char *sentence = run->outcome.sentence ? run->outcome.sentence : "";
+    char program[1024] = "";
+
+    if (run->reason == TRI_REASON_IMPORT_ERROR &&
+        !tri_app_program(tri_ctl_study(ctl), program, sizeof program)) {
+        program[0] = '\0';
+    }
+    TRI_LOG_JOB(TRI_LOG_WARN,
+                "run %" PRId64 " (trial %" PRId64 ") failed: %s%s%s%s%s%s; "
+                "others of this class are not logged",
+                run->run, run->trial, tri_reason_name(run->reason),
+                *sentence ? ": " : "", sentence,
+                *program ? " (the program is " : "", program,
+                *program ? ")" : "");
+}
+
+void tri_app_failures_warn(const tri_ctl *ctl, tri_app_told *told)
+{
+    int64_t n = tri_ctl_n_runs(ctl);
+    tri_progress p;
+    tri_run_view run;
+
+    tri_ctl_progress(ctl, &p);
+    for (int64_t i = told->seen; i < n; i++) {
+        tri_ctl_run(ctl, i, &run);
+        if (run.state != TRI_RUN_ENDED) {
+            continue;
+        }
+        told->seen += i == told->seen;
+        if (run.epoch == p.epoch && run.status == TRI_RUN_FAILED &&
+            !told->classes[run.reason]) {
+            told->classes[run.reason] = 1;
+            warn_of(ctl, &run);
+        }
     }
 }
 
@@ -221,8 +265,46 @@ static void print_causes(const causes *c, tri_reason reason, FILE *out)
     }
 }
 
-/* The last line of the latest run of this class that wrote something; nothing
- * where its sentence quotes it already. */
+/* A row of dashes and the like. */
+static int has_word(const char *line)
+{
+    for (; *line; line++) {
+        unsigned char c = (unsigned char)*line;
+
+        if ((c >= '0' && c <= '9') || ((c | 32) >= 'a' && (c | 32) <= 'z') ||
+            c >= 128) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* The last line with a word in it; "" where there is none, and where the
+ * sentence quotes one of them already. */
+static void find_example(const tri_run_view *run, char *buf, size_t room)
+{
+    const char *sentence = run->outcome.sentence ? run->outcome.sentence : "";
+    size_t bytes = run->outcome.stderr_tail.bytes;
+    char line[QUOTED_BYTES];
+
+    buf[0] = '\0';
+    for (size_t end = bytes; end > 0;) {
+        size_t before = last_line(run->outcome.stderr_tail.data, end, line,
+                                  sizeof line);
+
+        if (has_word(line) && (!buf[0] || strlen(line) >= LEAST_QUOTED) &&
+            strstr(sentence, line)) {
+            buf[0] = '\0';
+            return;
+        }
+        if (!buf[0] && has_word(line)) {
+            last_line(run->outcome.stderr_tail.data, end, buf, room);
+        }
+        end = before;
+    }
+}
+
+/* Of the latest run of this class that wrote something. */
 static void print_example(const tri_ctl *ctl, tri_reason reason, FILE *out)
 {
     for (int64_t i = tri_ctl_n_runs(ctl) - 1; i >= 0; i--) {
@@ -231,9 +313,8 @@ static void print_example(const tri_ctl *ctl, tri_reason reason, FILE *out)
 
         tri_ctl_run(ctl, i, &run);
         if (run.reason == reason && has_stderr(&run)) {
-            last_line(run.outcome.stderr_tail.data,
-                      run.outcome.stderr_tail.bytes, line, sizeof line);
-            if (!run.outcome.sentence || !strstr(run.outcome.sentence, line)) {
+            find_example(&run, line, sizeof line);
+            if (line[0]) {
                 fprintf(out, "    run %" PRId64 " said: %s\n", run.run, line);
             }
             return;

@@ -16,7 +16,10 @@
 
 #define REDRAW_S 0.1
 #define LOG_S    60.0
-#define CLEAR    "\r\033[K"
+/* Where many runs are under way, failures are looked for now and then. */
+#define MANY   64
+#define LOOK_S 0.3
+#define CLEAR  "\r\033[K"
 
 static double now_s(void)
 {
@@ -166,7 +169,15 @@ void tri_app_live_view(void *ctx, const tri_ctl *ctl)
     tri_progress p;
     char text[512];
 
-    if (live->quiet || now < live->next_s || !tri_ctl_study(ctl)) {
+    if (!tri_ctl_study(ctl)) {
+        return;
+    }
+    if (now >= live->look_s) {
+        tri_app_failures_warn(ctl, &live->told);
+        live->look_s =
+                tri_ctl_n_runs(ctl) - live->told.seen > MANY ? now + LOOK_S : 0;
+    }
+    if (live->quiet || now < live->next_s) {
         return;
     }
     tri_ctl_progress(ctl, &p);

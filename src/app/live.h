@@ -1,17 +1,19 @@
 /*
  * The progress of a tune: one line redrawn on a terminal, a log line a minute
- * elsewhere.
+ * elsewhere; and a warning of the first failure of each class.
  */
 #ifndef TRI_APP_LIVE_H
 #define TRI_APP_LIVE_H
 
-#include "trireme/ctl.h"
+#include "src/app/app.h"
 
 typedef struct tri_app_live {
     int quiet;
     int fd;    /* the terminal's, to ask its width; -1: no terminal */
     int shown; /* a line stands there */
     double next_s;
+    tri_app_told told; /* failures that were warned of */
+    double look_s;     /* when to look for more */
 } tri_app_live;
 
 void tri_app_live_init(tri_app_live *live, int quiet);

@@ -255,6 +255,51 @@ static void nothing_runs_after_the_end(void **state)
     json_decref(o);
 }
 
+static int count(const char *text, const char *needle)
+{
+    int n = 0;
+
+    while ((text = strstr(text, needle))) {
+        text += strlen(needle);
+        n++;
+    }
+    return n;
+}
+
+/* A budget is not spent on one mistake; once it is mended, all is measured. */
+static void failures_all_alike_end_it(void **state)
+{
+    const cli_ran *ran;
+
+    (void)state;
+    cli_write("alike.yaml", "study: alike\n"
+                            "model: {kind: process, command: [sh, run.sh]}\n"
+                            "space: {x: {int: [1, 40]}}\n"
+                            "objective: {minimize: loss}\n"
+                            "baseline: {x: 20}\n"
+                            "resource: {unit: steps, min: 4, max: 4}\n"
+                            "budget: {trials: 12}\n"
+                            "finals: none\n");
+    cli_write("run.sh", "sleep 0.2\n"
+                        "echo 'ModuleNotFoundError: no foo' >&2; exit 1\n");
+    ran = cli_mpirun(2, "tune alike.yaml");
+    expect_text(ran, 2, "given up: 8 runs of 8 trials failed alike");
+    assert_non_null(strstr(ran->out, "go on with --resume"));
+    assert_non_null(strstr(ran->out, "'sh' is /"));
+    assert_int_equal(count(ran->err, "failed: import-error"), 1);
+    assert_non_null(strstr(ran->err, "ModuleNotFoundError: no foo (the "
+                                     "program is /"));
+    assert_true(cli_says("alike.h5.exit", "\"resumable\": true"));
+    cli_write("run.sh", "for i in 1 2 3 4 5 6 7; do\n"
+                        "  echo \"{\\\"step\\\": $i, \\\"loss\\\": 1}\"\n"
+                        "done\n");
+    ran = cli_mpirun(2, "tune alike.yaml --resume");
+    expect_text(ran, 0, "done: 12 trials, 20 runs");
+    assert_non_null(strstr(ran->err, "its 8 trials are measured again"));
+    assert_null(strstr(ran->out, "failed"));
+    assert_int_equal(cli_run("replay alike.h5")->status, 0);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -264,6 +309,7 @@ int main(int argc, char **argv)
             cmocka_unit_test(a_search_that_cannot_begin_leaves_nothing),
             cmocka_unit_test(a_failing_baseline_is_named),
             cmocka_unit_test(nothing_runs_after_the_end),
+            cmocka_unit_test(failures_all_alike_end_it),
     };
     int failed;
 
