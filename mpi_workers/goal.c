@@ -62,12 +62,13 @@ tri_status tri_goal_set(const tri_study *study, const tri_layout *layout,
 
 int tri_goal_reached(const tri_goal *goal, const tri_measure *m)
 {
-    if (goal->step >= 0 || tri_measure_steps(m) == 0) {
+    if (goal->step >= 0) {
         return 0;
     }
     switch (goal->unit) {
     case TRI_UNIT_SECONDS:
-        return tri_measure_seconds(m) >= goal->amount;
+        return tri_measure_steps(m) > 0 &&
+               tri_measure_seconds(m) >= goal->amount;
     case TRI_UNIT_TOKENS:
         return tri_measure_tokens(m) >= goal->amount;
     case TRI_UNIT_SAMPLES:

@@ -67,7 +67,7 @@ typedef struct tri_vote {
     int32_t word;   /* read on the leader */
     int32_t all, any;
     int32_t has; /* in: whether x is set; out: whether anyone's was */
-    double x[8];
+    double x[9];
     uint64_t max[3];
     char sentence[256];
 } tri_vote;

@@ -11,7 +11,8 @@
 #define KEPT 2048
 
 typedef struct sample {
-    double step_s, tokens, samples;
+    double step_s, tokens, samples; /* means of `n` steps */
+    int64_t n;
 } sample;
 
 /* Values of steps from `first` on, added up. */
@@ -33,9 +34,13 @@ struct tri_measure {
     int warmup;       /* by rule */
     int n;            /* kept */
     int64_t stride;   /* one of `stride` observations is kept */
-    int64_t seen;     /* observations so far */
+    int64_t seen;     /* observations so far, those that join left out */
+    int is_last_kept; /* the last one of these */
+    int64_t n_joined;
     int64_t steps;    /* steps so far */
     int64_t measured; /* steps past the rule */
+    int64_t counted;  /* those whose tokens and samples are: of a series that
+                       * began behind a checkpoint, all */
     double seconds, tokens, samples;
     int64_t before; /* steps done when this series began */
     learned loss, own;
@@ -74,7 +79,9 @@ void tri_measure_reset(tri_measure *m, int64_t before)
 {
     m->n = 0;
     m->stride = 1;
-    m->seen = m->steps = m->measured = 0;
+    m->seen = m->steps = m->measured = m->counted = 0;
+    m->is_last_kept = 0;
+    m->n_joined = 0;
     m->seconds = m->tokens = m->samples = 0;
     m->before = before;
     forget(&m->loss);
@@ -168,17 +175,55 @@ static void thin(tri_measure *m)
     m->stride *= 2;
 }
 
+/* Of the `n` steps just done, those beyond the first `from`. */
+static int64_t beyond(const tri_measure *m, int64_t n, int64_t from)
+{
+    int64_t past = m->steps - from;
+
+    return past >= n ? n : past > 0 ? past : 0;
+}
+
 static void count(tri_measure *m, const tri_observation *o)
 {
-    int64_t past = m->steps - m->warmup;
-    double n = (double)(past >= o->n ? o->n : past > 0 ? past : 0);
+    int64_t timed = beyond(m, o->n, m->warmup);
+    int64_t n = beyond(m, o->n, m->before > 0 ? 0 : m->warmup);
 
-    if (n > 0) {
-        m->measured += (int64_t)n;
-        m->seconds += n * o->step_s;
-        m->tokens += n * o->tokens;
-        m->samples += n * o->samples;
+    m->measured += timed;
+    m->seconds += (double)timed * o->step_s;
+    m->counted += n;
+    m->tokens += (double)n * o->tokens;
+    m->samples += (double)n * o->samples;
+}
+
+static void keep(tri_measure *m, const tri_observation *o)
+{
+    if (m->n == KEPT) {
+        thin(m);
     }
+    m->is_last_kept = m->n < m->warmup || m->seen % m->stride == 0;
+    m->seen++;
+    if (m->is_last_kept) {
+        m->kept[m->n++] = (sample){o->step_s, o->tokens, o->samples, o->n};
+    }
+}
+
+static double mean(double a, int64_t n, double b, int64_t k)
+{
+    return (a * (double)n + b * (double)k) / (double)(n + k);
+}
+
+/* Of a count that some of them did not say, nothing is known of them all. */
+static double mean_count(double a, int64_t n, double b, int64_t k)
+{
+    return a > 0 && b > 0 ? mean(a, n, b, k) : 0;
+}
+
+static void join(sample *s, const tri_observation *o)
+{
+    s->step_s = mean(s->step_s, s->n, o->step_s, o->n);
+    s->tokens = mean_count(s->tokens, s->n, o->tokens, o->n);
+    s->samples = mean_count(s->samples, s->n, o->samples, o->n);
+    s->n += o->n;
 }
 
 void tri_measure_add(tri_measure *m, const tri_observation *o)
@@ -187,13 +232,12 @@ void tri_measure_add(tri_measure *m, const tri_observation *o)
     count(m, o);
     learn(&m->loss, m->before + m->steps, o->loss);
     learn(&m->own, m->before + m->steps, o->own);
-    if (m->n < m->warmup || m->seen % m->stride == 0) {
-        m->kept[m->n++] = (sample){o->step_s, o->tokens, o->samples};
-        if (m->n == KEPT) {
-            thin(m);
-        }
+    if (!o->joins || m->seen == 0) {
+        keep(m, o);
+    } else if (m->is_last_kept) {
+        join(&m->kept[m->n - 1], o);
     }
-    m->seen++;
+    m->n_joined += o->joins != 0;
 }
 
 void tri_measure_note_own(tri_measure *m, double own)
@@ -206,30 +250,28 @@ int64_t tri_measure_steps(const tri_measure *m)
     return m->measured;
 }
 
-/* Of what was measured, as much for the steps done before; without any, what
- * was measured. */
-static double since_start(const tri_measure *m, double amount)
+/* Of what `n` steps came to, as much for those done before. */
+static double since_start(const tri_measure *m, double amount, int64_t n)
 {
-    if (m->before == 0 || m->measured == 0) {
+    if (m->before == 0 || n == 0) {
         return amount;
     }
-    return amount * (double)(m->before + m->steps - m->warmup) /
-           (double)m->measured;
+    return amount * (double)(m->before + m->steps - m->warmup) / (double)n;
 }
 
 double tri_measure_seconds(const tri_measure *m)
 {
-    return since_start(m, m->seconds);
+    return since_start(m, m->seconds, m->measured);
 }
 
 double tri_measure_tokens(const tri_measure *m)
 {
-    return since_start(m, m->tokens);
+    return since_start(m, m->tokens, m->counted);
 }
 
 double tri_measure_samples(const tri_measure *m)
 {
-    return since_start(m, m->samples);
+    return since_start(m, m->samples, m->counted);
 }
 
 /* ---- summary ----------------------------------------------------------- */
@@ -282,7 +324,7 @@ static int is_flaky(tri_measure *m, int first)
     double mad;
 
     if (n < TRI_STATS_MIN) {
-        return 0;
+        return m->seen == 1 && m->n_joined > 0;
     }
     for (int i = 0; i < n; i++) {
         m->x[i] = m->kept[first + i].step_s;
@@ -295,13 +337,22 @@ static int is_flaky(tri_measure *m, int first)
     return outliers * 10 > n;
 }
 
+/* Steps of the first `n` that are kept, those thinned out among them too. */
+static int64_t steps_of(const tri_measure *m, int n)
+{
+    int64_t steps = 0;
+
+    for (int i = 0; i < n; i++) {
+        steps += m->kept[i].n * (i < m->warmup ? 1 : m->stride);
+    }
+    return steps;
+}
+
 void tri_measure_result(tri_measure *m, int ended, tri_measurement *out)
 {
     int first = warmup_of(m, ended);
 
-    out->warmup_steps = first <= m->warmup
-                                ? first
-                                : m->warmup + (first - m->warmup) * m->stride;
+    out->warmup_steps = steps_of(m, first);
     out->measured_steps = m->steps - out->warmup_steps;
     out->step_s = summary(m, first, TRI_METRIC_STEP_S);
     out->tokens_per_s = summary(m, first, TRI_METRIC_TOKENS_PER_S);

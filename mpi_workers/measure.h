@@ -12,6 +12,11 @@
  * last value counts.  A run that went on from a checkpoint inside its last
  * tenth has the rest of it.
  *
+ * Observations that came together (`joins`) are one for the warm-up, rates,
+ * intervals and precision, so that lines held back by a buffer are not taken
+ * for as many independent steps; for what is learned each counts.  Where all of
+ * a run came together, that one is all there is: no interval, and flaky.
+ *
  * Of long runs a thinned sample is kept, evenly spread over the run, so that
  * memory is bounded and nothing is allocated after tri_measure_create.  Sums
  * (tokens, samples, seconds) are exact, and so is the last tenth up to
@@ -37,6 +42,8 @@ typedef struct tri_observation {
     double step_s;
     double tokens, samples; /* of one step */
     double loss, own;       /* of the last one; NaN: not reported */
+    int joins; /* it came together with the observation before: of the time of
+                * both only the sum is known, and for rates they are one */
 } tri_observation;
 
 typedef struct tri_measurement {
@@ -58,7 +65,8 @@ void tri_measure_note_own(tri_measure *m, double own);
 
 /* After the warm-up by rule.  Sums are exact; where steps were done before, by
  * a run whose checkpoint this one goes on from, those count too, as if each had
- * been like the mean of the ones seen. */
+ * been like the mean of the ones seen: for seconds after a warm-up of this
+ * process's own, for tokens and samples of all. */
 int64_t tri_measure_steps(const tri_measure *m);
 double tri_measure_seconds(const tri_measure *m);
 double tri_measure_tokens(const tri_measure *m);

@@ -8,33 +8,117 @@
 #include <math.h>
 #include <string.h>
 
-/* Length of a bare NaN or Infinity at `s`, 0 if there is none. */
-static size_t word_at(const char *s, size_t n)
+/* ---- numbers that JSON has not ------------------------------------------ */
+
+static int is_digit(char c)
 {
-    static const char *const words[] = {"-Infinity", "Infinity", "NaN"};
-
-    for (int w = 0; w < 3; w++) {
-        size_t bytes = strlen(words[w]);
-
-        if (n >= bytes && memcmp(s, words[w], bytes) == 0) {
-            return bytes;
-        }
-    }
-    return 0;
+    return c >= '0' && c <= '9';
 }
 
-/* Bare NaN and Infinity, which JSON has not but Python prints, become the
- * empty text, which number_of takes for "no number". */
-static void blank_words(char *line, size_t n)
+/* Whether a word or a number may go on with `c`. */
+static int is_inner(char c)
+{
+    return is_digit(c) || (c | 32) == '_' || c == '.' || c == '+' || c == '-' ||
+           ((c | 32) >= 'a' && (c | 32) <= 'z');
+}
+
+/* Length of `word`, in any case, at `s`; 0 if it is not there. */
+static size_t word_at(const char *s, size_t n, const char *word)
+{
+    size_t i = 0;
+
+    while (word[i]) {
+        if (i == n || (s[i] | 32) != word[i]) {
+            return 0;
+        }
+        i++;
+    }
+    return i;
+}
+
+/* Length of what stands for no finite number at `s`, as C, C++, Fortran and
+ * Python print it: nan, -nan, NaN, nan(0x1), inf, +Infinity; 0 if there is
+ * none. */
+static size_t infinite_at(const char *s, size_t n)
+{
+    size_t sign = n > 0 && (*s == '-' || *s == '+');
+    size_t bytes = word_at(s + sign, n - sign, "nan");
+    size_t end;
+
+    if (bytes > 0 && sign + bytes < n && s[sign + bytes] == '(') {
+        end = sign + bytes;
+        while (end < n && s[end] != ')' && s[end] != '"') {
+            end++;
+        }
+        bytes += end < n && s[end] == ')' ? end + 1 - sign - bytes : 0;
+    }
+    if (bytes == 0) {
+        bytes = word_at(s + sign, n - sign, "infinity");
+    }
+    if (bytes == 0) {
+        bytes = word_at(s + sign, n - sign, "inf");
+    }
+    return bytes == 0 || (sign + bytes < n && is_inner(s[sign + bytes]))
+                   ? 0
+                   : sign + bytes;
+}
+
+/* The number at s[0..bytes), which JSON may not take: a plus before it, no
+ * digit before its point (there is a blank to put it in) or behind it, a
+ * Fortran exponent. */
+static void mend_number(char *s, size_t bytes, int has_blank)
+{
+    size_t sign = *s == '-' || *s == '+';
+
+    if (has_blank && sign < bytes && s[sign] == '.') {
+        s[-1] = sign ? *s : '0';
+        s[0] = sign ? '0' : '.';
+        s--;
+        bytes++;
+    }
+    if (*s == '+') {
+        *s = ' ';
+    }
+    for (size_t i = sign; i < bytes; i++) {
+        if ((s[i] | 32) == 'd' && i > 0 &&
+            (is_digit(s[i - 1]) || s[i - 1] == '.')) {
+            s[i] = 'e';
+        }
+    }
+    if (bytes > 1 && s[bytes - 1] == '.' && is_digit(s[bytes - 2])) {
+        s[bytes - 1] = ' ';
+    }
+}
+
+/* One bare word or number at line[at..n).  Returns its length. */
+static size_t mend_word(char *line, size_t at, size_t n)
+{
+    size_t bytes = infinite_at(line + at, n - at);
+
+    if (bytes > 0) {
+        memset(line + at, ' ', bytes);
+        memset(line + at, '"', 2);
+        return bytes;
+    }
+    while (at + bytes < n && is_inner(line[at + bytes])) {
+        bytes++;
+    }
+    if (bytes > 0 && (is_digit(line[at]) || memchr("+-.", line[at], 3))) {
+        mend_number(line + at, bytes, at > 0 && line[at - 1] == ' ');
+    }
+    return bytes;
+}
+
+/* What JSON has not but programs print is made JSON, in place: what stands for
+ * no finite number becomes the empty text, which number_of takes for that. */
+static void mend(char *line, size_t n)
 {
     int quoted = 0;
 
     for (size_t i = 0; i < n; i++) {
-        size_t bytes = quoted ? 0 : word_at(line + i, n - i);
+        size_t bytes = quoted ? 0 : mend_word(line, i, n);
 
         if (bytes > 0) {
-            memset(line + i, ' ', bytes);
-            memset(line + i, '"', 2);
             i += bytes - 1;
         } else if (quoted && line[i] == '\\') {
             i++;
@@ -43,6 +127,8 @@ static void blank_words(char *line, size_t n)
         }
     }
 }
+
+/* ---- an object ----------------------------------------------------------- */
 
 /* Whether `v` is a number, or stands for none: null, an empty text. */
 static int number_of(const json_t *v, double *out)
@@ -77,9 +163,10 @@ static int read_key(const json_t *v, const char *name, const char *own,
     if (key != TRI_KEY_NONE && (key == TRI_KEY_LOSS || !isnan(value))) {
         tri_metric_line_set(out, key, value * scale);
     }
-    if (own && !isnan(value) &&
+    /* null is how a metric is said not to be known at this step */
+    if (own && !json_is_null(v) &&
         tri_key_find(name, own, ranks, &scale) == TRI_KEY_OWN) {
-        out->own = value * scale;
+        tri_metric_line_set(out, TRI_KEY_OWN, value * scale);
     }
     return 1;
 }
@@ -128,7 +215,7 @@ int tri_metric_json(char *text, size_t n, const char *own, int ranks,
 
     tri_metric_line_clear(out);
     if (!object) {
-        blank_words(text, n);
+        mend(text, n);
         object = json_loadb(text, n, 0, NULL);
     }
     if (json_is_object(object)) {

@@ -56,7 +56,7 @@ int tri_metric_line_set(tri_metric_line *line, tri_key key, double value)
         }
         line->step = (int64_t)value;
     } else if (place) {
-        *place = value;
+        *place = key == TRI_KEY_OWN && isnan(value) ? INFINITY : value;
         line->has_loss |= key == TRI_KEY_LOSS;
     }
     return 1;

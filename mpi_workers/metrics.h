@@ -26,7 +26,8 @@ typedef struct tri_metric_line {
     int64_t step;
     int belongs;  /* without a step: it is of the step before it */
     int has_loss; /* "loss" was given; it may be NaN */
-    double tokens, samples, loss, own, bytes;
+    double tokens, samples, loss, bytes;
+    double own; /* INFINITY also where it was given and is no number */
     double consumed_tokens, consumed_samples; /* of all steps so far */
     double tokens_per_s, samples_per_s, step_s;
     int64_t checkpoint;              /* the step that was saved */

@@ -65,6 +65,7 @@ static void add(tri_news *n, tri_news_line *to, const tri_metric_line *line)
     if (!to->says_time && line->step_s > 0 && line->step_s < MOST) {
         to->step_s = line->step_s;
         to->says_time = 1;
+        to->joins = 0;
     }
     to->loss = isnan(to->loss) ? line->loss : to->loss;
     to->own = isnan(line->own) ? to->own : line->own;
@@ -124,13 +125,18 @@ void tri_news_hear(tri_news *n, const tri_metric_line *line)
 void tri_news_time(tri_news *n, double now_s)
 {
     int64_t steps = 0;
+    int joins = 0;
 
     for (int i = n->n_timed; i < n->n; i++) {
         steps += line_at(n, i)->steps;
     }
     for (int i = n->n_timed; i < n->n; i++) {
-        if (!line_at(n, i)->says_time) {
-            line_at(n, i)->step_s = (now_s - n->last_s) / (double)steps;
+        tri_news_line *line = line_at(n, i);
+
+        if (!line->says_time) {
+            line->step_s = (now_s - n->last_s) / (double)steps;
+            line->joins = joins;
+            joins = 1;
         }
     }
     if (n->n > n->n_timed) {

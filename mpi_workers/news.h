@@ -2,7 +2,8 @@
  * What a process has reported and the run loop has not yet been told: a queue
  * of its steps, each with its time, which is the one that the process says
  * (step_s), else the time since the step before it.  Lines that come in one
- * breath share the time since the last breath.  Bounded: what does not fit is
+ * breath share the time since the last breath: of what each took nothing is
+ * known, and all but the first `join`.  Bounded: what does not fit is
  * merged into the last step, which a caller avoids by hearing a full pipe at
  * most before it asks for steps again.  No MPI, no clock of its own.
  *
@@ -26,10 +27,11 @@
 #define TRI_NEWS_SETTLE_S 0.1
 
 typedef struct tri_news_line {
-    int64_t step;                       /* the last that the line covers */
-    int64_t steps;                      /* how many it covers */
-    double step_s;                      /* of one of them */
-    int says_time;                      /* step_s is what the process says */
+    int64_t step;  /* the last that the line covers */
+    int64_t steps; /* how many it covers */
+    double step_s; /* of one of them */
+    int says_time; /* step_s is what the process says */
+    int joins;     /* its time is a share, as that of the line before */
     double tokens, samples;             /* of one; 0: not said */
     double tokens_per_s, samples_per_s; /* likewise */
     double loss, own;                   /* of the last one */

@@ -3,7 +3,8 @@
  * process, hears its JSON lines, and shares what happened with the group.  The
  * lowest rank whose process reports steps is the one that is measured.  What is
  * told of a run does not depend on when its lines are read: lines come before
- * a bad end, and none after the leader's last word.
+ * a bad end, and none after the leader's last word, unless that is to drain:
+ * then what a process does until it has saved itself counts too.
  *
  * The time between two lines with a step is the step time.  Knows nothing of
  * what the program trains.
@@ -98,7 +99,8 @@ static tri_news_line line_of(const tri_vote *vote)
                            .tokens = vote->x[3],
                            .samples = vote->x[4],
                            .loss = vote->x[5],
-                           .own = vote->x[6]};
+                           .own = vote->x[6],
+                           .joins = vote->x[8] != 0};
 }
 
 /* Whoever reports, all count alike: the lowest rank that ever did.  A lower
@@ -108,7 +110,8 @@ static void heed(tri_trial *t, tri_vote *vote)
     int from = (int)vote->x[7];
     tri_news_line line;
 
-    if (vote->word != TRI_WORD_ON || (t->reporter >= 0 && from > t->reporter)) {
+    if ((vote->word != TRI_WORD_ON && vote->word != TRI_WORD_DRAIN) ||
+        (t->reporter >= 0 && from > t->reporter)) {
         vote->has = 0;
     }
     if (vote->has && from != t->reporter) {
@@ -140,6 +143,7 @@ static void fill_step(const tri_vote *vote, const tri_trial *t, tri_step *out)
         out->tokens = vote->x[3];
         out->samples = vote->x[4];
         out->loss = vote->x[5];
+        out->joins = vote->x[8] != 0;
     }
 }
 
@@ -248,6 +252,22 @@ static tri_status process_step(tri_trial *t, int word, tri_step *out)
     return st;
 }
 
+static tri_status process_rest(tri_trial *t, tri_step *out)
+{
+    tri_vote vote;
+
+    memset(&vote, 0, sizeof vote);
+    vote.word = TRI_WORD_DRAIN;
+    tri_process_recall(t, &vote);
+    TRI_TRY(tri_group_vote(t->setup.comm, &vote, TRI_PATIENCE_S));
+    if (vote.status != TRI_OK) {
+        return pass_failure(t, &vote);
+    }
+    heed(t, &vote);
+    fill_step(&vote, t, out);
+    return TRI_OK;
+}
+
 static const char *process_stderr(tri_trial *t, size_t *bytes)
 {
     *bytes = t->tail_bytes;
@@ -266,6 +286,7 @@ const tri_trial_ops tri_trial_process = {
         .stderr_tail = process_stderr,
         .saves = tri_process_saves,
         .save = tri_process_save,
+        .rest = process_rest,
         .restart = tri_process_restart,
         .reason = process_reason,
         .close = process_close,

@@ -73,15 +73,18 @@ static void on_output(void *ctx, tri_stream stream, const char *bytes, size_t n)
 
 int tri_process_listen(tri_trial *t, tri_child_end *end)
 {
+    int has_ended;
+
     if (!t->child) {
         return 1;
     }
     tri_child_hear(t->child, TRI_SLICE_S, on_output, t);
-    if (!tri_child_ended(t->child, end)) {
-        return 0;
+    has_ended = tri_child_ended(t->child, end);
+    if (has_ended) {
+        tri_metrics_end(t->metrics, on_line, t);
     }
-    tri_metrics_end(t->metrics, on_line, t);
-    return 1;
+    tri_news_time(&t->news, tri_now());
+    return has_ended;
 }
 
 void tri_process_say_lines(const tri_trial *t, char *buf, size_t bytes)
@@ -173,6 +176,7 @@ static void put_news(tri_trial *t, int ended, tri_vote *vote)
         vote->x[4] = line.samples;
         vote->x[5] = line.loss;
         vote->x[6] = line.own;
+        vote->x[8] = line.joins;
         vote->has = 1;
     }
 }
@@ -204,7 +208,6 @@ static void hear_child(tri_trial *t, tri_vote *vote)
         ended = tri_process_listen(t, &end);
     }
     now = tri_now();
-    tri_news_time(&t->news, now);
     if (t->child && now >= t->rss_s) {
         t->rss = tri_child_rss(t->child);
         t->rss_s = now + RSS_S;
@@ -215,9 +218,8 @@ static void hear_child(tri_trial *t, tri_vote *vote)
     vote->all = ended && !vote->has && tri_news_is_empty(&t->news);
 }
 
-void tri_process_hear(tri_trial *t, tri_vote *vote)
+static void fill(const tri_trial *t, tri_vote *vote)
 {
-    hear_child(t, vote);
     if (vote->status != TRI_OK) {
         memccpy(vote->sentence, tri_error_last()->sentence, 0,
                 sizeof vote->sentence - 1);
@@ -226,4 +228,18 @@ void tri_process_hear(tri_trial *t, tri_vote *vote)
     }
     vote->max[0] = t->bytes;
     vote->max[1] = t->rss;
+}
+
+void tri_process_hear(tri_trial *t, tri_vote *vote)
+{
+    hear_child(t, vote);
+    fill(t, vote);
+}
+
+void tri_process_recall(tri_trial *t, tri_vote *vote)
+{
+    put_news(t, 1, vote);
+    judge(t, NULL, vote);
+    vote->all = !vote->has && tri_news_is_empty(&t->news);
+    fill(t, vote);
 }

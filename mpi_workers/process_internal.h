@@ -69,6 +69,8 @@ void tri_process_stop(tri_trial *t, double grace_s);
 int tri_process_listen(tri_trial *t, tri_child_end *end);
 /* Hear it, and put what is to be told of it into this rank's vote. */
 void tri_process_hear(tri_trial *t, tri_vote *vote);
+/* As that, of what was heard already: all in the vote where it was the last. */
+void tri_process_recall(tri_trial *t, tri_vote *vote);
 /* What is wrong with the lines of this rank's process, of which none was of
  * use. */
 void tri_process_say_lines(const tri_trial *t, char *buf, size_t bytes);

@@ -5,6 +5,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 /* A step further beyond the double of the last one to do cannot be meant; a
  * line for many steps may well go a little too far. */
@@ -68,9 +69,29 @@ static double amount(const tri_heard *h, tri_unit unit)
     }
 }
 
+/* Whether lines had `key`, as far as names were kept. */
+static int had(const tri_heard *h, const char *key)
+{
+    size_t n = strlen(key);
+
+    for (const char *at = h->names; (at = strstr(at, key)); at += n) {
+        if ((at == h->names || at[-1] == ' ') && (!at[n] || at[n] == ',')) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
 static void say_missing(const tri_heard *h, const char *before, const char *key,
                         const char *purpose, char *why, size_t bytes)
 {
+    int counts = strcmp(key, "tokens") == 0 || strcmp(key, "samples") == 0;
+
+    if (had(h, key)) {
+        snprintf(why, bytes, "%sno \"%.60s\" in its lines was a number%s%s",
+                 before, key, counts ? " above 0 and below 1e18" : "", purpose);
+        return;
+    }
     snprintf(why, bytes, "%sno line had \"%.60s\"%s%s%s", before, key, purpose,
              h->names[0] ? "; they had " : "", h->names);
 }

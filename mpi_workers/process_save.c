@@ -36,8 +36,9 @@ static tri_status look(tri_trial *t, int *over, standing *out)
     vote.max[1] = t->place.rank == t->reporter ? (uint64_t)t->news.step : 0;
     TRI_TRY(tri_group_vote(t->setup.comm, &vote, TRI_PATIENCE_S));
     *over = vote.word;
-    out->said = (int64_t)vote.max[0];
     out->last = (int64_t)vote.max[1];
+    /* of steps that are still to be done there can be none */
+    out->said = vote.max[0] <= vote.max[1] ? (int64_t)vote.max[0] : 0;
     out->all_ended = vote.all;
     out->ended_badly = vote.any;
     return TRI_OK;

@@ -100,12 +100,21 @@ static int attend(void *ctx)
     return now - r->called_off_s > r->w->study->timeouts.grace_s + ANSWER_S;
 }
 
+/* Leader: whether a goal that is counted is reached.  A rate needs steps after
+ * the warm-up of this process, whatever was done before. */
+static int is_counted_out(const tri_run *r)
+{
+    return tri_goal_reached(&r->goal, r->measure) &&
+           (r->w->study->objective.learned ||
+            tri_measure_steps(r->measure) > 0);
+}
+
 /* Whether the leader has measured enough, or long enough. */
 static int is_far_enough(tri_run *r)
 {
     const tri_study *study = r->w->study;
 
-    if (tri_goal_reached(&r->goal, r->measure)) {
+    if (is_counted_out(r)) {
         return 1;
     }
     return r->a->until_precision && !study->objective.learned &&
@@ -300,6 +309,7 @@ static tri_status go_on(tri_run *r, const decision *d)
     tri_run_restart_reports(r);
     TRI_TRY(tri_goal_set(r->w->study, &r->a->layout, r->resource, &r->goal));
     if (r->ops->restart) {
+        tri_run_check_rest(r);
         return start_again(r, d);
     }
     tri_run_prepare(r, d->save, NULL);
@@ -327,6 +337,7 @@ static tri_status open_trial(tri_run *r)
     TRI_TRY(tri_goal_set(r->w->study, &a->layout, a->resource, &r->goal));
     tri_run_come_from(r, a->checkpoint, a->checkpoint_step);
     TRI_TRY(tri_run_check_from(r));
+    tri_run_check_rest(r);
     tri_run_prepare(r, a->save, &setup);
     if (r->leads) {
         TRI_TRY(tri_measure_create(r->goal.warmup, &r->measure));
@@ -359,6 +370,62 @@ static int tell_result(tri_run *r)
     return 0;
 }
 
+static int is_broken_off(int word)
+{
+    return word == TRI_WORD_DRAIN || word == TRI_WORD_STOP;
+}
+
+/* Leader: whether a run that was broken off has done all that it was to do. */
+static int is_complete(tri_run *r)
+{
+    return (at_goal(r) || is_counted_out(r)) && tri_run_is_measured(r);
+}
+
+/* The trial was drained, and did more before it had saved itself: as far as the
+ * run's goal that is measured, too. */
+static tri_status take_rest(tri_run *r)
+{
+    tri_step s = {0};
+
+    while (!at_goal(r) && !s.ended) {
+        TRI_TRY(r->ops->rest(r->trial, &s));
+        if (!r->leads || !is_counted_out(r)) {
+            note_step(r, &s);
+        }
+    }
+    return TRI_OK;
+}
+
+/* Save, where that was decided, and tell rank 0 how the run is left. */
+static tri_status part(tri_run *r, const decision *d, int word, int told)
+{
+    tri_status st = TRI_OK;
+    tri_event_kind how = d->drain ? TRI_EV_INTERRUPTED : TRI_EV_PAUSED;
+
+    if (d->save) {
+        TRI_TRY(tri_run_save(r, is_broken_off(word)));
+    }
+    if (d->save && is_broken_off(word) && r->ops->rest) {
+        st = take_rest(r);
+    }
+    if (st != TRI_OK) { /* nothing goes on from what it saved */
+        r->checkpoint[0] = 0;
+        r->is_told = 0;
+        return st;
+    }
+    tri_run_weigh(r);
+    if (!r->leads || r->w->dying || told) {
+        return TRI_OK;
+    }
+    if (is_broken_off(word) && is_complete(r)) {
+        tri_run_flush(r);
+        tri_run_tell(r, TRI_EV_FINISHED, TRI_REASON_NONE, "");
+        return TRI_OK;
+    }
+    tri_run_tell(r, how, d->drain ? TRI_REASON_DRAINED : TRI_REASON_NONE, "");
+    return TRI_OK;
+}
+
 /* Run, and go on in place as long as rank 0 says so. */
 static tri_status run_through(tri_run *r)
 {
@@ -383,15 +450,7 @@ static tri_status run_through(tri_run *r)
         }
         TRI_TRY(go_on(r, &d));
     }
-    if (d.save) {
-        TRI_TRY(tri_run_save(r,
-                             word == TRI_WORD_DRAIN || word == TRI_WORD_STOP));
-    }
-    if (r->leads && !r->w->dying && !told) {
-        tri_run_tell(r, d.drain ? TRI_EV_INTERRUPTED : TRI_EV_PAUSED,
-                     d.drain ? TRI_REASON_DRAINED : TRI_REASON_NONE, "");
-    }
-    return TRI_OK;
+    return part(r, &d, word, told);
 }
 
 static void tell_failure(tri_run *r, tri_status st)

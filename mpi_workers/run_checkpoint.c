@@ -50,6 +50,29 @@ tri_status tri_run_check_from(tri_run *r)
     return TRI_OK;
 }
 
+/* What is learned is told after any step; a rate needs steps beyond the
+ * warm-up. */
+static int64_t least_left(const tri_run *r)
+{
+    return r->w->study->objective.learned ? 1 : r->goal.warmup + 1;
+}
+
+void tri_run_check_rest(tri_run *r)
+{
+    if (!r->from[0] || r->goal.step < 0 ||
+        r->goal.step - r->from_step >= least_left(r)) {
+        return;
+    }
+    if (r->leads) {
+        TRI_LOG(TRI_LOG_WARN,
+                "run %lld starts afresh: its checkpoint has %lld steps behind "
+                "it, which leaves too little of %lld to measure",
+                (long long)r->number, (long long)r->from_step,
+                (long long)r->goal.step);
+    }
+    tri_run_come_from(r, NULL, 0);
+}
+
 static int can_save(const tri_run *r)
 {
     return r->ops->save && (!r->ops->saves || r->ops->saves(r->w->study));
@@ -130,6 +153,43 @@ tri_status tri_run_save(tri_run *r, int drains)
     return TRI_OK;
 }
 
+/* Whether a run to the next rung from there would have nothing left to do. */
+static int is_beyond_next(const tri_run *r)
+{
+    double rung = (double)r->resource;
+    int64_t max = r->w->study->resource.max;
+    double next = fmin(rung * r->w->study->resource.eta,
+                       max > 0 ? (double)max : INFINITY);
+    double judged = (double)(r->last.step - r->goal.warmup);
+    double saved = (double)(r->checkpoint_step - r->goal.warmup);
+
+    return saved * rung >= judged * next;
+}
+
+/* A process that is ended by TERM may go on before it saves itself.  Where its
+ * last step is known that is seen when the next run starts; of a counted
+ * resource by the share of what was judged. */
+void tri_run_weigh(tri_run *r)
+{
+    int64_t beyond = r->checkpoint_step - r->last.step;
+
+    if (!r->checkpoint[0] || r->goal.step >= 0 || beyond <= 0 ||
+        r->goal.unit == TRI_UNIT_SECONDS || !is_beyond_next(r)) {
+        return;
+    }
+    if (r->leads) {
+        TRI_LOG(r->w->said_unsaved ? TRI_LOG_DEBUG : TRI_LOG_WARN,
+                "run %lld goes without a checkpoint: its process did %lld "
+                "steps between SIGTERM, after step %lld, and its save, which "
+                "is more than the next rung asks for",
+                (long long)r->save_number, (long long)beyond,
+                (long long)r->last.step);
+        r->w->said_unsaved = 1;
+    }
+    r->checkpoint[0] = 0;
+    r->is_told = 0;
+}
+
 tri_status tri_run_pass_on(tri_run *r, int learned)
 {
     if (!learned) {
@@ -138,6 +198,7 @@ tri_status tri_run_pass_on(tri_run *r, int learned)
         return TRI_OK;
     }
     TRI_TRY(tri_run_save(r, 0));
+    tri_run_weigh(r);
     if (!r->checkpoint[0]) { /* from where it came from itself */
         tri_run_drop_unsaved(r);
         return TRI_OK;

@@ -84,6 +84,8 @@ void tri_run_tell_saved(tri_run *r);
 void tri_run_come_from(tri_run *r, const char *name, int64_t step);
 /* Collective: see that it is there, else start afresh.  Scope group only. */
 tri_status tri_run_check_from(tri_run *r);
+/* A checkpoint that leaves too little to measure is not gone on from. */
+void tri_run_check_rest(tri_run *r);
 /* The run under way may be asked to save itself when `saves` says.  [out]
  * setup (may be NULL): for the trial to open; borrows from r. */
 void tri_run_prepare(tri_run *r, int saves, tri_trial_setup *setup);
@@ -94,6 +96,9 @@ tri_status tri_run_save(tri_run *r, int drains);
  * from there; rank 0 hears of it.  Where it is not `learned`, what is measured,
  * the next one starts afresh. */
 tri_status tri_run_pass_on(tri_run *r, int learned);
+/* A checkpoint far beyond what the run is judged by is none: rank 0 is not told
+ * of it. */
+void tri_run_weigh(tri_run *r);
 /* Leader: remove what nobody was told of. */
 void tri_run_drop_unsaved(tri_run *r);
 

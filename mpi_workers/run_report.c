@@ -61,7 +61,8 @@ void tri_run_observe(tri_run *r, const tri_step *s)
                                                    .tokens = s->tokens,
                                                    .samples = s->samples,
                                                    .loss = s->loss,
-                                                   .own = s->own});
+                                                   .own = s->own,
+                                                   .joins = s->joins});
     r->last = *s;
     r->report.step = s->step;
     r->report.steps += n;

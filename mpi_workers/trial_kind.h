@@ -70,6 +70,8 @@ typedef struct tri_step {
     double samples;
     double loss;    /* mean over the global batch before the update; NaN */
     double own;     /* the trial's own metric, NaN if none (leader) */
+    int joins;      /* step_s is a share: it came together with the step before
+                     * it, and how long each took is not known (leader) */
     uint64_t bytes; /* high water of the largest rank so far */
     uint64_t rss_bytes;
     int word;  /* the leader's word, on every rank */
@@ -93,6 +95,10 @@ typedef struct tri_trial_ops {
      * [in,out] *out: comes with the last step and no bytes. */
     tri_status (*save)(tri_trial *trial, const char *path, int drains,
                        tri_saved *out);
+    /* Optional (NULL: nothing is left).  Collective, after a save that `drains`:
+     * as step, for what the trial did after the word and before it ended; told
+     * until `ended`. */
+    tri_status (*rest)(tri_trial *trial, tri_step *out);
     /* Optional: the last bytes of the failing rank's standard error (leader),
      * borrowed until close. */
     const char *(*stderr_tail)(tri_trial *trial, size_t *bytes);

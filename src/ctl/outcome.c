@@ -67,8 +67,9 @@ static tri_reason judge(const tri_ctl *ctl, const tri_run_row *r,
     *objective = tri_study_objective(ctl->study, &m, r->v.n_ranks);
     *scale = raw < 0 || raw > 0 ? *objective / raw : 1;
     if (!isfinite(*objective)) {
-        snprintf(why, bytes, "%.60s was not measured, or is not finite",
-                 ctl->study->objective.name);
+        snprintf(why, bytes, "%.60s %s", ctl->study->objective.name,
+                 isnan(raw) ? "was not measured, or is not finite"
+                            : "is not a finite number");
         *objective = NAN;
         return TRI_REASON_NAN;
     }
@@ -131,6 +132,42 @@ static tri_status wait_again(tri_ctl *ctl, int64_t trial)
     return tri_ctl_enqueue(ctl, trial);
 }
 
+/* Whether a run went on from its trial's checkpoint and failed before it had
+ * done a step: the checkpoint may be to blame.  Processes that do not find each
+ * other do not get so far as to read it. */
+static int is_blameable(const tri_ctl *ctl, const tri_run_view *v,
+                        tri_reason reason)
+{
+    const tri_trial_row *t = &ctl->trials[v->trial];
+
+    return *t->checkpoint && tri_reason_rule_of(reason) == TRI_RULE_RETRY &&
+           reason != TRI_REASON_RENDEZVOUS &&
+           v->outcome.steps_done <= t->checkpoint_step &&
+           v->last_step <= t->checkpoint_step;
+}
+
+/* Try a failed run again, if the rule of `reason` has it so.  [out] *again.
+ * Without the checkpoint that is to blame it is another try than the one that
+ * every trial has. */
+static tri_status try_again(tri_ctl *ctl, const tri_run_view *v,
+                            tri_reason reason, int *again)
+{
+    tri_trial_row *t = &ctl->trials[v->trial];
+    int blames = is_blameable(ctl, v, reason);
+
+    *again = tri_reason_rule_of(reason) == TRI_RULE_RETRY &&
+             (!t->retried || blames) &&
+             t->attempts < ctl->study->failures.max_attempts;
+    if (!*again) {
+        return TRI_OK;
+    }
+    if (blames) {
+        return tri_ctl_drop_checkpoint(ctl, v->trial);
+    }
+    t->retried = 1;
+    return TRI_OK;
+}
+
 tri_status tri_ctl_fail_run(tri_ctl *ctl, tri_live *live, tri_reason reason,
                             int release)
 {
@@ -147,12 +184,10 @@ tri_status tri_ctl_fail_run(tri_ctl *ctl, tri_live *live, tri_reason reason,
     }
     t->attempts++;
     tri_ctl_note_alike(ctl, &v, reason);
-    again = tri_reason_rule_of(reason) == TRI_RULE_RETRY && !t->retried &&
-            t->attempts < ctl->study->failures.max_attempts;
+    TRI_TRY(try_again(ctl, &v, reason, &again));
     if (!again) {
         return tri_ctl_give_up(ctl, v.trial, reason);
     }
-    t->retried = 1;
     return wait_again(ctl, v.trial);
 }
 
@@ -266,6 +301,8 @@ static tri_status on_finished(tri_ctl *ctl, tri_live *live,
         return TRI_OK;
     }
     TRI_TRY(keep_outcome(ctl, r, ev));
+    /* one that was told to save itself, and finished meanwhile */
+    TRI_TRY(tri_ctl_take_checkpoint(ctl, r, ev));
     reason = judge(ctl, r, &objective, &scale, why, sizeof why);
     if (reason != TRI_REASON_NONE) {
         TRI_TRY(tri_ctl_say(ctl, r, why));

@@ -266,6 +266,99 @@ static void checkpoints_are_dropped(void **state)
     world_fini(&w);
 }
 
+/* Up to the promotion of trial 0 from its checkpoint, which is run 3. */
+static void promote(world *w)
+{
+    start(w, 1, 1);
+    world_finished(w, 0, 1);
+    world_paused(w, 0, "half");
+    for (int i = 1; i < 3; i++) {
+        world_run(w, i, 10);
+        world_paused(w, i, "other");
+    }
+    assert_string_equal(assigned(w, 0)->checkpoint, "half");
+    world_formed(w, 3);
+}
+
+/* Nothing was done from it: the next attempt starts afresh, and has its retry
+ * yet. */
+static void a_bad_checkpoint_is_dropped(void **state)
+{
+    world w;
+
+    (void)state;
+    promote(&w);
+    world_failed(&w, 3, TRI_REASON_BAD_EXIT);
+    assert_string_equal(world_command(&w, TRI_CMD_DROP_CHECKPOINT, 0)
+                                ->u.drop_checkpoint.checkpoint,
+                        "half");
+    for (int i = 1; i < 3; i++) {
+        assert_int_equal(assigned(&w, 0)->trial, 0);
+        assert_int_equal(assigned(&w, 0)->attempt, i);
+        assert_string_equal(assigned(&w, 0)->checkpoint, "");
+        world_formed(&w, 3 + i);
+        world_failed(&w, 3 + i, TRI_REASON_BAD_EXIT);
+    }
+    assert_int_equal(trial(&w, 0).state, TRI_TRIAL_FAILED);
+    assert_int_equal(trial(&w, 0).reason, TRI_REASON_BAD_EXIT);
+    world_retell(&w);
+    world_fini(&w);
+}
+
+/* What went on from it is not its fault; nor is what does not read it. */
+static void a_good_checkpoint_is_kept(void **state)
+{
+    for (int i = 0; i < 2; i++) {
+        world w;
+        tri_event e = {.kind = TRI_EV_REPORT,
+                       .u.report = {.run = 3, .step = 2, .loss = NAN}};
+
+        (void)state;
+        promote(&w);
+        if (i == 0) {
+            world_feed(&w, &e);
+        }
+        world_failed(&w, 3,
+                     i == 0 ? TRI_REASON_BAD_EXIT : TRI_REASON_RENDEZVOUS);
+        assert_string_equal(assigned(&w, 0)->checkpoint, "half");
+        world_failed(&w, 4, TRI_REASON_RENDEZVOUS);
+        assert_int_equal(trial(&w, 0).state, TRI_TRIAL_FAILED);
+        world_fini(&w);
+    }
+}
+
+/* It did its last step when it was told to drain, and saved itself. */
+static void finished_at_a_drain(void **state)
+{
+    world w;
+    tri_event e = {.kind = TRI_EV_FINISHED,
+                   .u.outcome = {.sentence = "",
+                                 .lost_rank = -1,
+                                 .loss = 1,
+                                 .checkpoint = "whole",
+                                 .checkpoint_step = 1,
+                                 .checkpoint_bytes = 10}};
+
+    (void)state;
+    start(&w, 1, 1);
+    world_drain(&w, TRI_DRAIN_SIGNAL);
+    e.u.outcome.objective = e.u.outcome.lo = e.u.outcome.hi = NAN;
+    world_feed_gone(&w, &e, 0);
+    assert_true(w.ended);
+    assert_int_equal(run(&w, 0).status, TRI_RUN_FINISHED);
+    assert_int_equal(trial(&w, 0).state, TRI_TRIAL_PAUSED);
+    assert_string_equal(trial(&w, 0).checkpoint, "whole");
+    world_begin(&w, 1, 1);
+    assert_int_equal(assigned(&w, 0)->trial, 1);
+    for (int i = 1; i < 3; i++) {
+        world_run(&w, i, 10);
+        world_paused(&w, i, "other");
+    }
+    assert_string_equal(assigned(&w, 0)->checkpoint, "whole");
+    world_retell(&w);
+    world_fini(&w);
+}
+
 static void failures_and_losses_share_the_attempts(void **state)
 {
     world w;
@@ -511,6 +604,9 @@ int main(void)
             cmocka_unit_test(all_failed_is_nothing_feasible),
             cmocka_unit_test(a_failed_save_keeps_the_result),
             cmocka_unit_test(checkpoints_are_dropped),
+            cmocka_unit_test(a_bad_checkpoint_is_dropped),
+            cmocka_unit_test(a_good_checkpoint_is_kept),
+            cmocka_unit_test(finished_at_a_drain),
             cmocka_unit_test(failures_and_losses_share_the_attempts),
             cmocka_unit_test(a_trial_is_no_witness_for_itself),
             cmocka_unit_test(what_waits_goes_before_going_on),

@@ -505,6 +505,11 @@ static void gone(world *w, const tri_event *e, int64_t run)
     world_feed(w, e);
 }
 
+void world_feed_gone(world *w, const tri_event *e, int64_t run)
+{
+    gone(w, e, run);
+}
+
 void world_failed(world *w, int64_t run, tri_reason reason)
 {
     tri_event e = outcome(w, TRI_EV_FAILED, run);

@@ -84,6 +84,8 @@ void world_formed(world *w, int64_t run);
 void world_report(world *w, int64_t run, double step_s);
 /* A result; the objective is a loss or a rate, as the study says. */
 void world_finished(world *w, int64_t run, double value);
+/* An event of one's own, with which a run is over. */
+void world_feed_gone(world *w, const tri_event *event, int64_t run);
 void world_failed(world *w, int64_t run, tri_reason reason);
 void world_lost(world *w, int64_t run, tri_reason reason, int rank,
                 int witness);

@@ -279,6 +279,75 @@ static void precision_ends_a_run(void **state)
     tri_measure_destroy(m);
 }
 
+/* Lines held back by a buffer, ten at once: as many observations as breaths. */
+static void what_came_together_is_one(void **state)
+{
+    tri_measure *m = fresh();
+    tri_measurement out;
+    tri_observation o = {.n = 1, .samples = 10, .own = NAN};
+
+    (void)state;
+    for (int i = 0; i < 90; i++) {
+        o.step_s = i / 10 == 5 || i / 10 == 7 ? 0.25 : 0.5;
+        o.joins = i % 10 > 0;
+        o.loss = i;
+        o.tokens = i % 2 ? 100 : 300;
+        tri_measure_add(m, &o);
+        assert_false(tri_measure_is_precise(m, TRI_METRIC_STEP_S, 0.01, 8));
+    }
+    tri_measure_result(m, 0, &out);
+    assert_int_equal(out.warmup_steps, 30);
+    assert_int_equal(out.measured_steps, 60);
+    assert_true(out.step_s.value == 0.5);
+    assert_true(out.step_s.lo == 0.25 && out.step_s.hi == 0.5);
+    assert_true(out.tokens_per_s.lo == 400 && out.tokens_per_s.hi == 800);
+    assert_true(out.loss == 85); /* of each: 81 to 89 */
+    assert_int_equal(tri_measure_steps(m), 87);
+    tri_measure_destroy(m);
+}
+
+/* There is no telling how much of it was the start. */
+static void all_at_once_is_flaky(void **state)
+{
+    tri_measure *m = fresh();
+    tri_measurement out;
+
+    (void)state;
+    for (int i = 0; i < 20; i++) {
+        tri_measure_add(m, &(tri_observation){.n = 1,
+                                              .step_s = 0.5,
+                                              .loss = 1,
+                                              .own = NAN,
+                                              .joins = i > 0});
+    }
+    tri_measure_result(m, 1, &out);
+    assert_true(out.step_s.value == 0.5 && isnan(out.step_s.lo));
+    assert_true(out.flaky);
+    tri_measure_destroy(m);
+}
+
+/* Of long runs, too, a breath is thinned out whole. */
+static void thinned_by_the_breath(void **state)
+{
+    tri_measure *m = fresh();
+    tri_measurement out;
+
+    (void)state;
+    for (int i = 0; i < 20000; i++) {
+        tri_measure_add(m, &(tri_observation){.n = 1,
+                                              .step_s = 0.5,
+                                              .samples = i % 2 ? 30 : 10,
+                                              .loss = 1,
+                                              .own = NAN,
+                                              .joins = i % 2});
+    }
+    tri_measure_result(m, 0, &out);
+    assert_true(out.samples_per_s.lo == 40 && out.samples_per_s.hi == 40);
+    assert_int_equal(out.warmup_steps, 6);
+    assert_true(tri_measure_samples(m) == 20 * 20000 - 50);
+    tri_measure_destroy(m);
+}
+
 static void goals_round_up(void **state)
 {
     tri_study study;
@@ -353,6 +422,15 @@ static void counted_goals_after_a_checkpoint(void **state)
     assert_true(tri_measure_samples(m) == 250);
     assert_true(tri_measure_seconds(m) == 12.5);
     assert_true(tri_goal_reached(&goal, m));
+    /* the next step may be the last: counts need no warm-up again */
+    tri_measure_reset(m, 27);
+    assert_false(tri_goal_reached(&goal, m));
+    add(m, 0.5, 1);
+    assert_true(tri_measure_samples(m) == 250);
+    assert_true(tri_goal_reached(&goal, m));
+    goal.unit = TRI_UNIT_SECONDS; /* but times do */
+    goal.amount = 0.1;
+    assert_false(tri_goal_reached(&goal, m));
     tri_measure_destroy(m);
 }
 
@@ -370,6 +448,9 @@ int main(void)
             cmocka_unit_test(flaky_after_the_warmup),
             cmocka_unit_test(long_runs_are_thinned),
             cmocka_unit_test(precision_ends_a_run),
+            cmocka_unit_test(what_came_together_is_one),
+            cmocka_unit_test(all_at_once_is_flaky),
+            cmocka_unit_test(thinned_by_the_breath),
             cmocka_unit_test(goals_round_up),
             cmocka_unit_test(counted_goals),
             cmocka_unit_test(counted_goals_after_a_checkpoint),

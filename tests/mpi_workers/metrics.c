@@ -85,7 +85,14 @@ static void python_nan_is_a_loss(void **state)
     static const char *const texts[] = {
             "{\"step\": 4, \"loss\": NaN}\n", "{\"step\": 4, \"loss\": null}\n",
             "{\"step\": 4, \"loss\": Infinity}\n",
-            "{\"loss\": -Infinity, \"step\": 4, \"note\": \"a \\\" NaN\"}\n"};
+            "{\"loss\": -Infinity, \"step\": 4, \"note\": \"a \\\" NaN\"}\n",
+            /* as C, C++ and Fortran print it */
+            "{\"step\": 4, \"loss\": nan}\n", "{\"step\": 4, \"loss\": -nan}\n",
+            "{\"step\": 4, \"loss\":-nan(0x8)}\n",
+            "{\"step\": 4, \"loss\": -nan(ind), \"x\": \"nan(\"}\n",
+            "{\"step\":4,\"loss\":inf}\n", "{\"loss\": -inf, \"step\": 4}\n",
+            "{\"loss\":+Infinity, \"step\": +4.}\n",
+            "{\"loss\": NAN ,\"step\": 0.04D+02}\n"};
 
     (void)state;
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
@@ -95,6 +102,48 @@ static void python_nan_is_a_loss(void **state)
         assert_int_equal(n_lines, 1);
         assert_int_equal(last.step, 4);
         assert_true(last.has_loss && isnan(last.loss));
+        tri_metrics_destroy(m);
+    }
+}
+
+/* What JSON does not take, but Fortran prints. */
+static void numbers_are_mended(void **state)
+{
+    static const char *const numbers[] = {"  .5",    " .5",    " -.5",
+                                          " +.5",    " 2.",    "+3.25",
+                                          " .5D-01", " 1.5d+2"};
+    static const double values[] = {.5, .5, -.5, .5, 2, 3.25, .05, 150};
+    char text[100];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {
+        tri_metrics *m = fresh(NULL);
+
+        snprintf(text, sizeof text, "{\"loss\":%s, \"step\": 4}\n", numbers[i]);
+        feed(m, text);
+        assert_int_equal(n_lines, 1);
+        assert_int_equal(last.step, 4);
+        assert_true(last.loss == values[i]);
+        tri_metrics_destroy(m);
+    }
+}
+
+/* A metric of the trial's own that is no number was given all the same, null
+ * is how it is said to be not known. */
+static void own_may_be_no_number(void **state)
+{
+    static const char *const texts[] = {"NaN",  "-nan", "Infinity", "\"\"",
+                                        "null", "true", "\"high\""};
+    char text[100];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        tri_metrics *m = fresh("acc");
+
+        snprintf(text, sizeof text, "{\"step\": 4, \"acc\": %s}\n", texts[i]);
+        feed(m, text);
+        assert_int_equal(n_lines, 1);
+        assert_true(i < 4 ? isinf(last.own) : isnan(last.own));
         tri_metrics_destroy(m);
     }
 }
@@ -270,6 +319,8 @@ int main(void)
             cmocka_unit_test(a_line_is_read),
             cmocka_unit_test(partial_lines_wait),
             cmocka_unit_test(python_nan_is_a_loss),
+            cmocka_unit_test(numbers_are_mended),
+            cmocka_unit_test(own_may_be_no_number),
             cmocka_unit_test(noise_is_counted),
             cmocka_unit_test(impossible_steps_are_garbage),
             cmocka_unit_test(names_are_kept),

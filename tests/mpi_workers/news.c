@@ -39,8 +39,10 @@ static void lines_in_one_breath_share_the_time(void **state)
     assert_true(line.step == 1 && line.steps == 1 && line.step_s == 3);
     assert_true(tri_news_next(&n, &line));
     assert_true(line.step == 2 && line.step_s == 2 && line.loss == 4);
+    assert_false(line.joins);
     assert_true(tri_news_next(&n, &line));
     assert_true(line.step == 4 && line.steps == 2 && line.step_s == 2);
+    assert_true(line.joins); /* what each took is not known */
     assert_int_equal(tri_news_peek(&n), -1);
     assert_false(tri_news_next(&n, &line));
     assert_true(tri_news_is_empty(&n));
@@ -151,9 +153,9 @@ static void a_time_that_is_said(void **state)
     hear(&n, 3, 1);
     tri_news_time(&n, 9);
     assert_true(tri_news_next(&n, &line));
-    assert_true(line.steps == 2 && line.step_s == 0.25);
+    assert_true(line.steps == 2 && line.step_s == 0.25 && !line.joins);
     assert_true(line.tokens == 250 && line.samples == 8.25);
-    assert_true(tri_news_next(&n, &line) && line.step_s == 3);
+    assert_true(tri_news_next(&n, &line) && line.step_s == 3 && !line.joins);
     said = empty(4);
     said.step_s = -1; /* no time */
     said.tokens_per_s = 10;

@@ -117,6 +117,29 @@ static void what_the_objective_needs(void **state)
     tri_study_destroy(s);
 }
 
+/* The key was there: what it had was of no use. */
+static void what_is_no_number(void **state)
+{
+    static const char *const objectives[] = {"loss", "tokens_per_s",
+                                             "accuracy"};
+    static const char *const whys[] = {
+            "no \"loss\" in its lines was a number",
+            "no \"tokens\" in its lines was a number above 0 and below 1e18, "
+            "which the objective needs",
+            "no \"accuracy\" in its lines was a number"};
+    tri_news_line line = {.step = 2, .steps = 2, .loss = NAN, .own = NAN};
+    tri_heard h = {.names = "tokens, step, accuracy, loss"};
+
+    (void)state;
+    tri_heard_add(&h, &line);
+    for (int i = 0; i < 3; i++) {
+        tri_study *s = read_study(objectives[i], "steps");
+
+        expect(&h, s, 2, -1, whys[i]);
+        tri_study_destroy(s);
+    }
+}
+
 static void a_resource_that_is_not_counted(void **state)
 {
     tri_study *s = read_study("loss", "tokens");
@@ -179,6 +202,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
             cmocka_unit_test(the_whole_resource),
             cmocka_unit_test(what_the_objective_needs),
+            cmocka_unit_test(what_is_no_number),
             cmocka_unit_test(a_resource_that_is_not_counted),
             cmocka_unit_test(after_a_checkpoint),
             cmocka_unit_test(steps_that_cannot_be_meant),

@@ -24,6 +24,9 @@
  *   never   not at all
  *   again   as at the end, but it never goes on from anything
  *   half    begins to, and is killed by it
+ *   whole   at its last step; it does not heed TERM
+ *   torn    as at the end, but what cannot be read
+ *   late    at TERM, after forty steps more
  */
 static const char trainer[] =
         "  kind: process\n"
@@ -33,7 +36,14 @@ static const char trainer[] =
         "  command:\n"
         "    - |\n"
         "      save() {{ echo $step $loss > $TRIREME_CHECKPOINT_DIR/state; }}\n"
-        "      stop() {{ [ {how} = half ] && {{ save; kill -9 $$; }}\n"
+        "      one() {{ step=$((step+1)); loss=$((loss+{x}))\n"
+        "        echo $step >> {study_dir}/steps.{trial}\n"
+        "        echo \"{{\\\"step\\\": $step, \\\"loss\\\": $loss,\"\\\n"
+        "          \"\\\"samples\\\": 10}}\"; }}\n"
+        "      stop() {{ [ {how} = whole ] && return\n"
+        "        [ {how} = half ] && {{ save; kill -9 $$; }}\n"
+        "        [ {how} = late ] && {{ to=$((step+40))\n"
+        "          while [ $step -lt $to ]; do one; done; save; }}\n"
         "        [ {how} = end ] && save; exit 0; }}\n"
         "      trap stop TERM\n"
         "      step=0; loss=0\n"
@@ -42,15 +52,13 @@ static const char trainer[] =
         "      echo from {run} {attempt} {rank} $step $TRIREME_RESUME_STEP \\\n"
         "        >> {study_dir}/steps.{trial}\n"
         "      while [ $step -lt $TRIREME_RESOURCE ]; do\n"
-        "        step=$((step+1)); loss=$((loss+{x}))\n"
-        "        echo $step >> {study_dir}/steps.{trial}\n"
-        "        echo \"{{\\\"step\\\": $step, \\\"loss\\\": $loss,\"\\\n"
-        "          \"\\\"samples\\\": 10}}\"\n"
+        "        one\n"
         "        if [ {how} = line -a $((step%10)) = 0 ]; then save\n"
         "          echo \"{{\\\"checkpoint\\\": $step}}\"; fi\n"
         "        sleep 0.0{nap}\n"
         "      done\n"
-        "      [ {how} = end -o {how} = again ] && save\n"
+        "      [ {how} = torn ] && {{ loss=0; step=torn; save; }}\n"
+        "      case {how} in end|again|whole) save ;; esac\n"
         "      [ {how} = half ] && {{ save; exit 3; }}\n"
         "      [ {how} = line ] && sleep 1000\n"
         "      exit 0\n";
@@ -333,6 +341,54 @@ static void throughput_starts_afresh(void)
     tri_tuned_fini(&t);
 }
 
+/* Nothing was done from it, so the next attempt starts afresh. */
+static void one_that_cannot_be_read(void)
+{
+    tri_tuned t = tune("study: torn\nseed: 5\n"
+                       "space: {x: {int: [1, 8]}, how: torn, nap: 1}\n"
+                       "resource: {unit: steps, min: 20, max: 40, eta: 2}\n"
+                       "budget: {trials: 2}\nfinals: none\n",
+                       0, NULL, NULL);
+    start list[8] = {0};
+    int n_steps;
+    int64_t best = highest_rung(t.ctl, 1);
+
+    assert_int_equal(t.st, TRI_OK);
+    assert_int_equal(t.end.status, 0);
+    assert_true(best >= 0);
+    check_results(t.ctl);
+    assert_int_equal(starts_of(best, list, 8, &n_steps), 3);
+    assert_int_equal(list[1].told, 23);
+    assert_int_equal(list[2].told, 0);
+    assert_int_equal(n_steps, 23 + 43);
+    assert_int_equal(n_kept(".ckpt"), 0);
+    tri_tuned_fini(&t);
+}
+
+/* What it did after TERM is more than the next rung has: that is judged by what
+ * a run afresh does. */
+static void far_beyond_the_next_rung(void)
+{
+    tri_tuned t = tune("study: late\nseed: 5\n"
+                       "space: {x: {int: [1, 8]}, how: late, nap: 2}\n"
+                       "resource: {unit: samples, min: 100, max: 200, eta: 2}\n"
+                       "budget: {trials: 2}\nfinals: none\n",
+                       0, NULL, NULL);
+    start list[8] = {0};
+    int n_steps;
+    int64_t best = highest_rung(t.ctl, 1);
+    tri_run_view r;
+
+    assert_int_equal(t.st, TRI_OK);
+    assert_true(best >= 0);
+    assert_int_equal(starts_of(best, list, 8, &n_steps), 2);
+    assert_int_equal(list[1].told, 0);
+    tri_ctl_run(t.ctl, tri_ctl_n_runs(t.ctl) - 1, &r);
+    assert_int_equal(r.outcome.steps_done, 23);
+    assert_int_equal(n_kept(".ckpt"), 0);
+    tri_tuned_fini(&t);
+}
+
 /* ---- drained and resumed ----------------------------------------------------
  */
 
@@ -407,6 +463,52 @@ static void a_drained_run_goes_on(void)
     assert_int_equal(n_kept(".e1.ckpt"), 1); /* the other study's */
     assert_int_equal(n_kept(".r9.a0.ckpt"), 1);
     assert_int_equal(n_kept(".gone"), 0);
+    tri_tuned_fini(&t);
+}
+
+/* Told to drain, it does all that it was to do, and saves that: so it has a
+ * result, and is promoted from there after the resume. */
+static void a_drained_run_finishes(void)
+{
+    static const char head[] =
+            "study: whole\nseed: 5\n"
+            "space: {x: {int: [1, 8]}, how: whole, nap: 2}\n"
+            "objective: {minimize: loss}\nsearch: random\n"
+            "timeouts: {startup: 20 s, grace: 20 s}\n"
+            "checkpoints: {dir: kept}\n"
+            "resource: {unit: steps, min: 20, max: 40, eta: 2}\n"
+            "budget: {trials: 2}\nfinals: none\nmodel:\n";
+    trigger at = {0};
+    char text[6000];
+    tri_tuned t;
+    start list[8] = {0};
+    int n_steps;
+
+    snprintf(text, sizeof text, "%s%s", head, trainer);
+    t = tri_case_tune(text, tri_case_file(), 0, drain_in_the_middle, &at);
+    assert_int_equal(t.st, TRI_OK);
+    assert_int_equal(t.end.status, 3);
+    for (int64_t i = 0; i < tri_ctl_n_runs(t.ctl); i++) {
+        tri_run_view r;
+
+        tri_ctl_run(t.ctl, i, &r);
+        assert_int_equal(r.status, TRI_RUN_FINISHED);
+    }
+    check_results(t.ctl);
+    tri_tuned_fini(&t);
+    t = tri_case_tune(text, tri_case_file(), 1, NULL, NULL);
+    assert_int_equal(t.st, TRI_OK);
+    assert_int_equal(t.end.status, 0);
+    assert_true(highest_rung(t.ctl, 1) >= 0);
+    check_results(t.ctl);
+    for (int64_t i = 0; i < tri_ctl_n_trials(t.ctl); i++) {
+        tri_trial_view trial;
+
+        tri_ctl_trial(t.ctl, i, &trial);
+        starts_of(i, list, 8, &n_steps);
+        assert_int_equal(n_steps, trial.top_rung == 1 ? 43 : 23);
+    }
+    assert_int_equal(n_kept(".ckpt"), 0);
     tri_tuned_fini(&t);
 }
 
@@ -525,7 +627,10 @@ int main(int argc, char **argv)
             {"steps_again_are_passed_over", 1, steps_again_are_passed_over},
             {"without_a_checkpoint", 1, without_a_checkpoint},
             {"throughput_starts_afresh", 1, throughput_starts_afresh},
+            {"one_that_cannot_be_read", 1, one_that_cannot_be_read},
+            {"far_beyond_the_next_rung", 1, far_beyond_the_next_rung},
             {"a_drained_run_goes_on", 2, a_drained_run_goes_on},
+            {"a_drained_run_finishes", 2, a_drained_run_finishes},
             {"a_half_written_one_is_not_used", 2,
              a_half_written_one_is_not_used},
             {"a_checkpoint_that_is_gone", 2, a_checkpoint_that_is_gone},
@@ -545,5 +650,5 @@ int main(int argc, char **argv)
         return 1;
     }
     signal(SIGUSR1, on_signal);
-    return tri_cases_run(argc, argv, cases, 11);
+    return tri_cases_run(argc, argv, cases, 14);
 }
