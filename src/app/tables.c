@@ -19,6 +19,7 @@ typedef struct source {
     const tri_attachment *kept;
     int n_kept; /* in the order in which they were asked for */
     int asked;
+    char wanted[4096], place[4096]; /* the last one: as asked for, as read */
 } source;
 
 static int is_folder(const char *path)
@@ -83,13 +84,14 @@ static tri_status read_table(void *ctx, const char *path, char **data,
                              size_t *bytes)
 {
     source *s = ctx;
-    char place[4096];
+    char *place = s->place;
     const tri_attachment *kept = NULL;
     char *text = NULL;
     size_t n = 0;
     tri_status st;
 
-    TRI_TRY(locate(s, path, place, sizeof place));
+    TRI_TRY(locate(s, path, place, sizeof s->place));
+    snprintf(s->wanted, sizeof s->wanted, "%s", path);
     if (s->asked < s->n_kept) {
         kept = &s->kept[s->asked];
     }
@@ -106,6 +108,17 @@ static tri_status read_table(void *ctx, const char *path, char **data,
     *data = text;
     *bytes = n;
     return TRI_OK;
+}
+
+/* An error in a table names the file that was read. */
+static void blame_place(const source *s)
+{
+    tri_error e = *tri_error_last();
+
+    if (*s->place && strcmp(e.file, s->wanted) == 0) {
+        tri_error_set(e.code, e.src_file, e.src_line, "%s", e.sentence);
+        tri_error_place(s->place, e.line, e.column);
+    }
 }
 
 /* The study's text by `s`. */
@@ -125,6 +138,7 @@ static tri_status parse(const char *path, source *s, tri_study **out)
         st = TRI_FAIL(TRI_EINVAL, "--table is for studies of model kind table");
     }
     if (st != TRI_OK) {
+        blame_place(s);
         tri_error_place(path, 0, 0);
     }
     return st;

@@ -147,7 +147,7 @@ tri_status tri_csv_cut(tri_csv *t)
         TRI_TRY(cut_row(t, &c));
     }
     if (t->n_rows == 0) {
-        return TRI_FAIL(TRI_EEMPTY, "the table has no rows");
+        return TRI_FAIL(TRI_EPARSE, "the table has no rows");
     }
     return TRI_OK;
 }
@@ -213,10 +213,48 @@ double tri_csv_number(const char *cell)
     return end == cell || *end || !isfinite(d) ? NAN : d;
 }
 
-int tri_csv_truth(const char *cell)
+/* Without regard to capitals; `word` has none. */
+static int is_word(const char *cell, const char *word)
 {
+    for (; *cell && *word; cell++, word++) {
+        char c = *cell >= 'A' && *cell <= 'Z' ? (char)(*cell - 'A' + 'a')
+                                              : *cell;
+
+        if (c != *word) {
+            return 0;
+        }
+    }
+    return *cell == *word;
+}
+
+int tri_csv_truth(const char *cell, int *out)
+{
+    static const char *const yes[] = {"true", "yes"};
+    static const char *const no[] = {"false", "no", ""};
     double d = tri_csv_number(cell);
 
-    return strcmp(cell, "true") == 0 || strcmp(cell, "True") == 0 ||
-           (!isnan(d) && d != 0);
+    for (size_t i = 0; i < sizeof yes / sizeof *yes; i++) {
+        if (is_word(cell, yes[i])) {
+            *out = 1;
+            return 1;
+        }
+    }
+    for (size_t i = 0; i < sizeof no / sizeof *no; i++) {
+        if (is_word(cell, no[i])) {
+            *out = 0;
+            return 1;
+        }
+    }
+    if (!isnan(d)) {
+        *out = d != 0;
+    }
+    return !isnan(d);
+}
+
+tri_status tri_csv_no_truth(const char *column, const char *cell)
+{
+    return TRI_FAIL(TRI_ETYPE,
+                    "column \"%.60s\": found \"%.60s\", expected true or "
+                    "false, yes or no, a number, or nothing for false",
+                    column, cell);
 }

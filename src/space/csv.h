@@ -22,7 +22,7 @@ typedef struct tri_csv {
 } tri_csv;
 
 /* Cut t->text, malloc'd and terminated, the rest of `t` zero.  TRI_EPARSE with
- * line and column; TRI_ERANGE beyond the bounds; TRI_EEMPTY without rows.
+ * line and column, also without rows; TRI_ERANGE beyond the bounds.
  * tri_csv_fini frees what is there, the text too, in any case. */
 tri_status tri_csv_cut(tri_csv *t);
 void tri_csv_fini(tri_csv *t);
@@ -38,7 +38,10 @@ int tri_csv_series(const tri_csv *t, const char *prefix, int *out);
 
 /* A cell as a finite number; NaN where it is anything else. */
 double tri_csv_number(const char *cell);
-/* Whether a cell says true: "true", or a number other than 0. */
-int tri_csv_truth(const char *cell);
+/* Whether a cell says true or false: a word for it in any capitals, a number
+ * (0: false), or nothing (false).  Returns 0 where it says neither. */
+int tri_csv_truth(const char *cell, int *out);
+/* TRI_ETYPE: a cell that says neither. */
+tri_status tri_csv_no_truth(const char *column, const char *cell);
 
 #endif

@@ -99,13 +99,7 @@ static tri_status read_number(const char *column, const char *cell, double *out)
 
 static tri_status read_truth(const char *column, const char *cell, int *out)
 {
-    double number;
-
-    *out = tri_csv_truth(cell);
-    if (*out || strcmp(cell, "false") == 0 || strcmp(cell, "False") == 0) {
-        return TRI_OK;
-    }
-    return read_number(column, cell, &number);
+    return tri_csv_truth(cell, out) ? TRI_OK : tri_csv_no_truth(column, cell);
 }
 
 /* Print "name=value " as the study file would have it.  Returns the length

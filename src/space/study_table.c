@@ -212,8 +212,29 @@ static double median(double *x, int64_t n)
 
 static int has_failed(const row_ref *ref)
 {
+    int failed = 0;
+
     return ref->part->failed >= 0 &&
-           tri_csv_truth(ref->cells[ref->part->failed]);
+           tri_csv_truth(ref->cells[ref->part->failed], &failed) && failed;
+}
+
+/* Every row says whether it failed: another word must not pass for no. */
+static tri_status check_failed(const tri_reader *r, const part *p)
+{
+    char path[4096];
+    int failed;
+
+    for (int64_t i = 0; p->failed >= 0 && i < p->csv.n_rows; i++) {
+        const char *cell = tri_csv_row(&p->csv, i)[p->failed];
+
+        if (!tri_csv_truth(cell, &failed)) {
+            tri_csv_no_truth(r->study->model.u.table.failed, cell);
+            tri_study_resolve(r->study, p->file->path, path, sizeof path);
+            tri_error_place(path, p->csv.lines[i], 1);
+            return TRI_ETYPE;
+        }
+    }
+    return TRI_OK;
 }
 
 /* Merge the rows refs[0..n) of one configuration into row `to`. */
@@ -406,6 +427,7 @@ static tri_status read_part(tri_reader *r, table *t, part *p)
         return no_memory();
     }
     TRI_TRY(map_columns(r, p));
+    TRI_TRY(check_failed(r, p));
     if (p->n_points != t->parts[0].n_points) {
         return tri_reader_place(
                 p->at, TRI_FAIL(TRI_ERANGE,

@@ -113,6 +113,27 @@ static void curves_and_constraints(void **state)
     tri_study_destroy(s);
 }
 
+/* As R, Excel and people write it. */
+static void words_for_failed(void **state)
+{
+    static const char words[] = "a,b,f\n1,9,TRUE\n2,9,yes\n3,9,1\n4,9,True\n"
+                                "5,1,FALSE\n6,1,No\n7,1,0\n8,1,\n";
+    const tri_table *t;
+    tri_study *s = NULL;
+
+    (void)state;
+    assert_int_equal(read_table(words,
+                                "parameters: [a], objective: b, failed: f",
+                                "objective: {maximize: b}\n", &s),
+                     TRI_OK);
+    t = tri_study_table(s);
+    for (int i = 0; i < 8; i++) {
+        assert_int_equal(t->failed[i], i < 4);
+    }
+    assert_true(t->optimum == 1);
+    tri_study_destroy(s);
+}
+
 static void bad_tables(void **state)
 {
     static const struct {
@@ -126,7 +147,13 @@ static void bad_tables(void **state)
              TRI_EUNKNOWN, "did you mean \"alpha\""},
             {"a,b\n1\n", "parameters: [a], objective: b", TRI_EPARSE,
              "1 cells where the header has 2"},
-            {"a,b\n", "parameters: [a], objective: b", TRI_EEMPTY, "no rows"},
+            {"a,b\n", "parameters: [a], objective: b", TRI_EPARSE, "no rows"},
+            {"", "parameters: [a], objective: b", TRI_EPARSE, ""},
+            {"a,b,f\n1,2,no\n2,9,OOM\n",
+             "parameters: [a], objective: b, failed: f", TRI_ETYPE,
+             "column \"f\": found \"OOM\", expected true or false"},
+            {"a,b,f\n1,2,nan\n", "parameters: [a], objective: b, failed: f",
+             TRI_ETYPE, "found \"nan\""},
             {"a,b,a\n1,2,3\n", "parameters: [a], objective: b", TRI_EEXIST,
              "column \"a\" twice"},
             {"ranks,b\n1,2\n", "parameters: [ranks], objective: b", TRI_EINVAL,
@@ -155,6 +182,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(rows_are_merged),
                                        cmocka_unit_test(curves_and_constraints),
+                                       cmocka_unit_test(words_for_failed),
                                        cmocka_unit_test(bad_tables)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
