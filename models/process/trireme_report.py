@@ -43,32 +43,13 @@ def active():
 
 # ---- what to do ------------------------------------------------------------
 
-# What has a TRIREME_NAME, or may come to have one, and is no parameter.
-_NO_PARAMETERS = set(
-    "rank world_size local_rank local_world_size group_rank n_hosts run trial "
-    "resource resource_unit rung attempt epoch seed master_addr master_port "
-    "hosts host_slots host_file device study_dir scratch checkpoint_dir "
-    "resume_dir resume_step fd fd_inode checkpoint config deadline "
-    "machine_class log parameters version".split())
-
-
-def _variables():
-    """Parameters that have a variable each, their names in small letters."""
-    found = {name[8:].lower(): text for name, text in os.environ.items()
-             if name.startswith("TRIREME_") and text}
-    return {name: _typed(text) for name, text in found.items()
-            if name not in _NO_PARAMETERS}
-
-
 def params():
     """The configuration of this trial: {name: value}, inactive ones left out.
 
     Values are int, float, bool or str, as the study file has them.
     """
-    if "TRIREME_CONFIG" not in os.environ:
-        return _variables()
     try:
-        config = json.loads(os.environ["TRIREME_CONFIG"])
+        config = json.loads(os.environ.get("TRIREME_CONFIG", "{}"))
     except ValueError:
         return {}
     if not isinstance(config, dict):

@@ -110,6 +110,8 @@ typedef struct tri_emit_command { /* a process as the study starts it */
     tri_pair *env; /* name, shell word */
     int n_env;
     char *cwd;     /* shell word, NULL: where the study was started */
+    int enters;    /* cwd is another one for each rank */
+    int scratch;   /* TRIREME_SCRATCH in env names a folder to be made */
     int moves;     /* words name the study's folder behind a change of it, as
                     * "$STUDY_DIR" */
     int per_rank;  /* words or env name facts of a rank */
@@ -148,7 +150,7 @@ void tri_emit_before(const tri_emit_job *job, const tri_emit_command *c,
                      int strict, FILE *out);
 /* The words from `first` on, blanks between. */
 void tri_emit_words(const tri_emit_command *c, int first, FILE *out);
-/* "export NAME=value" lines. */
+/* "export NAME=value" lines, and folders that are there after them. */
 void tri_emit_exports(const tri_emit_command *c, FILE *out);
 /* The end of a script that each rank runs: it becomes the command, which stands
  * there where ranks fill it in, else in the script's arguments. */

@@ -72,6 +72,98 @@ static tri_status expand_script(const tri_emit_job *job, tri_emit_command *c)
     return TRI_OK;
 }
 
+/* ---- folders ------------------------------------------------------------- */
+
+/* Whether a path begins at the root, or with a fact that does. */
+static int is_absolute(const char *path)
+{
+    char name[128];
+
+    snprintf(name, sizeof name, "%.*s",
+             (int)strcspn(path + (*path == '{'), "}"), path + (*path == '{'));
+    return *path == '/' || (*path == '{' && tri_emit_is_fact(name));
+}
+
+/* A path of the study, which may be relative to its file, behind `above`: a
+ * shell word, owned.  *is_own is set where it names facts of a rank. */
+static tri_status expand_path(const tri_emit_job *job, tri_emit_command *c,
+                              const char *above, const char *path, int *is_own,
+                              char **out)
+{
+    tri_emit_word word;
+    size_t bytes = 0;
+    int per_rank = c->per_rank;
+    FILE *f;
+
+    c->per_rank = 0;
+    TRI_TRY(tri_emit_expand(job, c, path, 0, &word, NULL));
+    *is_own = c->per_rank;
+    c->per_rank |= per_rank;
+    f = open_memstream(out, &bytes);
+    if (f) {
+        fprintf(f, "%s%s%s", is_absolute(path) ? "" : above,
+                is_absolute(path) ? "" : "/", word.shell);
+        fclose(f);
+    }
+    free_word(&word);
+    return f ? TRI_OK : TRI_FAIL(TRI_ENOMEM, "no memory for a command");
+}
+
+/* The study's folder as a shell word, from where the study was started. */
+static tri_status quote_folder(const tri_emit_job *job, char **out)
+{
+    char folder[4096];
+    size_t bytes = 0;
+    FILE *f = open_memstream(out, &bytes);
+
+    tri_emit_folder(job->study->path, folder, sizeof folder);
+    if (f) {
+        tri_emit_quote(folder, f);
+        fclose(f);
+    }
+    return f ? TRI_OK : TRI_FAIL(TRI_ENOMEM, "no memory for a command");
+}
+
+static tri_status expand_cwd(const tri_emit_job *job, tri_emit_command *c)
+{
+    const char *cwd = job->study->model.u.process.cwd;
+    char *folder;
+    tri_status st;
+
+    if (!cwd) {
+        return TRI_OK;
+    }
+    TRI_TRY(quote_folder(job, &folder));
+    st = expand_path(job, c, folder, cwd, &c->enters, &c->cwd);
+    c->enters |= c->scratch && strstr(cwd, "{scratch}");
+    free(folder);
+    return st;
+}
+
+/* TRIREME_SCRATCH, a folder for each process: where the study names one for
+ * all, each adds its rank. */
+static tri_status add_scratch(const tri_emit_job *job, tri_emit_command *c)
+{
+    const tri_process_spec *p = &job->study->model.u.process;
+    int is_own;
+    char *path;
+    char *whole;
+
+    c->moves |= !is_absolute(p->scratch);
+    TRI_TRY(expand_path(job, c, "\"$STUDY_DIR\"", p->scratch, &is_own, &path));
+    whole = malloc(strlen(path) + 16);
+    c->env[c->n_env] = (tri_pair){strdup("TRIREME_SCRATCH"), whole};
+    if (whole) {
+        sprintf(whole, "%s%s", path,
+                is_own || p->leader || job->ranks == 1 ? "" : ".\"$RANK\"");
+    }
+    free(path);
+    c->per_rank |= !p->leader;
+    return whole && c->env[c->n_env++].key
+                   ? TRI_OK
+                   : TRI_FAIL(TRI_ENOMEM, "no memory for a command");
+}
+
 /* ---- the environment ----------------------------------------------------- */
 
 static tri_status add_variable(const tri_emit_job *job, tri_emit_command *c,
@@ -91,23 +183,27 @@ static tri_status add_variable(const tri_emit_job *job, tri_emit_command *c,
     return TRI_OK;
 }
 
-/* Whether a template of the process names {name}. */
-static int is_used(const tri_process_spec *p, const char *name)
+/* A variable with a text as it stands; takes `text`, NULL: no memory. */
+static tri_status add_text(tri_emit_command *c, const char *name, char *text)
 {
-    char braces[160];
-    int used = 0;
+    size_t bytes = 0;
+    char *word = NULL;
+    char *copy = strdup(name);
+    FILE *f = text && copy ? open_memstream(&word, &bytes) : NULL;
 
-    snprintf(braces, sizeof braces, "{%s}", name);
-    for (int i = 0; i < p->n_argv; i++) {
-        used |= strstr(p->argv[i], braces) != NULL;
+    if (!f) {
+        free(text);
+        free(copy);
+        return TRI_FAIL(TRI_ENOMEM, "no memory for a command");
     }
-    for (int i = 0; i < p->n_env; i++) {
-        used |= strstr(p->env[i].value, braces) != NULL;
-    }
-    return used;
+    tri_emit_quote(text, f);
+    fclose(f);
+    free(text);
+    c->env[c->n_env++] = (tri_pair){copy, word};
+    return TRI_OK;
 }
 
-/* TRIREME_NAME={name}, as trials have it, where nothing else tells it. */
+/* TRIREME_NAME={name}, as trials have it. */
 static tri_status add_trireme(const tri_emit_job *job, tri_emit_command *c,
                               const char *name)
 {
@@ -115,9 +211,6 @@ static tri_status add_trireme(const tri_emit_job *job, tri_emit_command *c,
     char braces[160];
     char *p = told;
 
-    if (is_used(&job->study->model.u.process, name)) {
-        return TRI_OK;
-    }
     snprintf(braces, sizeof braces, "{%s}", name);
     snprintf(told, sizeof told, "TRIREME_%s", name);
     for (; *p; p++) {
@@ -126,6 +219,49 @@ static tri_status add_trireme(const tri_emit_job *job, tri_emit_command *c,
     return add_variable(job, c, told, braces);
 }
 
+static void print_json(json_t *text, FILE *out)
+{
+    json_dumpf(text, out, JSON_ENCODE_ANY);
+    json_decref(text);
+}
+
+/* The configuration as trials have it in TRIREME_CONFIG: numbers as they are
+ * written elsewhere, null where a parameter is inactive. */
+static char *config_text(const tri_emit_job *job)
+{
+    const tri_space *space = job->study->space;
+    size_t bytes = 0;
+    char *text = NULL;
+    FILE *f = open_memstream(&text, &bytes);
+
+    if (f) {
+        fputc('{', f);
+    }
+    for (int i = 0; f && i < tri_space_n_params(space); i++) {
+        const tri_param *q = tri_space_param(space, i);
+        tri_value v = job->config[q->column];
+        char buf[64];
+
+        fputs(i > 0 ? ", " : "", f);
+        print_json(json_string(q->name), f);
+        fputs(": ", f);
+        if (v.type == TRI_WORD) {
+            print_json(json_string(v.u.word), f);
+        } else if (v.type == TRI_INACTIVE) {
+            fputs("null", f);
+        } else {
+            fputs(tri_emit_plain(v, buf, sizeof buf), f);
+        }
+    }
+    if (f) {
+        fputc('}', f);
+        fclose(f);
+    }
+    return text;
+}
+
+/* All that a trial is told of its configuration: whether the trainer takes it
+ * from the command alone, nobody knows. */
 static tri_status expand_env(const tri_emit_job *job, tri_emit_command *c)
 {
     static const char *const told[] = {"resource", "seed"};
@@ -145,49 +281,14 @@ static tri_status expand_env(const tri_emit_job *job, tri_emit_command *c)
             TRI_TRY(add_trireme(job, c, q->name));
         }
     }
+    TRI_TRY(add_text(c, "TRIREME_CONFIG", config_text(job)));
+    if (p->scratch) {
+        TRI_TRY(add_scratch(job, c));
+    }
     for (int i = 0; i < p->n_env; i++) {
         TRI_TRY(add_variable(job, c, p->env[i].key, p->env[i].value));
     }
     return TRI_OK;
-}
-
-/* ---- folders ------------------------------------------------------------- */
-
-/* Whether a path begins at the root, or with a fact that does. */
-static int is_absolute(const char *path)
-{
-    char name[128];
-
-    snprintf(name, sizeof name, "%.*s",
-             (int)strcspn(path + (*path == '{'), "}"), path + (*path == '{'));
-    return *path == '/' || (*path == '{' && tri_emit_is_fact(name));
-}
-
-/* `cwd` is relative to the study file. */
-static tri_status expand_cwd(const tri_emit_job *job, tri_emit_command *c)
-{
-    const char *cwd = job->study->model.u.process.cwd;
-    tri_emit_word word;
-    char folder[4096];
-    size_t bytes = 0;
-    FILE *f;
-
-    if (!cwd) {
-        return TRI_OK;
-    }
-    TRI_TRY(tri_emit_expand(job, c, cwd, 0, &word, NULL));
-    f = open_memstream(&c->cwd, &bytes);
-    if (f && !is_absolute(cwd)) {
-        tri_emit_folder(job->study->path, folder, sizeof folder);
-        tri_emit_quote(folder, f);
-        fputc('/', f);
-    }
-    if (f) {
-        fputs(word.shell, f);
-        fclose(f);
-    }
-    free_word(&word);
-    return f ? TRI_OK : TRI_FAIL(TRI_ENOMEM, "no memory for a command");
 }
 
 /* ---- stand-ins and additions --------------------------------------------- */
@@ -244,10 +345,11 @@ static tri_status expand_process(const tri_emit_job *job, tri_emit_command *c)
 
     c->is_leader = p->leader;
     c->words = calloc((size_t)p->n_argv + 3, sizeof *c->words);
-    c->env = calloc((size_t)(p->n_env + n_params) + 4, sizeof *c->env);
+    c->env = calloc((size_t)(p->n_env + n_params) + 6, sizeof *c->env);
     if (!c->words || !c->env) {
         return TRI_FAIL(TRI_ENOMEM, "no memory for a command");
     }
+    c->scratch = p->scratch != NULL; /* before templates name it */
     TRI_TRY(p->shell ? expand_script(job, c) : expand_list(job, c));
     TRI_TRY(expand_env(job, c));
     return expand_cwd(job, c);

@@ -97,7 +97,7 @@ void tri_emit_before(const tri_emit_job *job, const tri_emit_command *c,
     if (c->moves) {
         print_study_dir(job, out);
     }
-    if (c->cwd) {
+    if (c->cwd && !c->enters) {
         fprintf(out, "cd -- %s\n", c->cwd);
     }
 }
@@ -115,6 +115,12 @@ void tri_emit_exports(const tri_emit_command *c, FILE *out)
 {
     for (int i = 0; i < c->n_env; i++) {
         fprintf(out, "export %s=%s\n", c->env[i].key, c->env[i].value);
+    }
+    if (c->scratch) {
+        fputs("mkdir -p -- \"$TRIREME_SCRATCH\"\n", out);
+    }
+    if (c->enters) {
+        fprintf(out, "cd -- %s\n", c->cwd);
     }
 }
 

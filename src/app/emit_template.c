@@ -193,11 +193,15 @@ static tri_status put_variable(writing *w, const variable *v)
 static tri_status put_name(writing *w, const char *name)
 {
     static const variable folder = {"study_dir", "STUDY_DIR", ANYWHERE};
+    static const variable scratch = {"scratch", "TRIREME_SCRATCH", ANYWHERE};
     const variable *known = find_variable(name);
     char fact[4096];
     char buf[64];
     tri_value v;
 
+    if (w->command->scratch && strcmp(name, "scratch") == 0) {
+        return put_variable(w, &scratch);
+    }
     if (known) {
         return put_variable(w, known);
     }

@@ -62,12 +62,24 @@ static int first_word(const tri_emit_command *c, const char **option)
     return 0;
 }
 
+/* Assignments on a line. */
+#define LINE 78
+
 /* ---- lines --------------------------------------------------------------- */
 
 static void print_assignments(const tri_emit_command *c, FILE *out)
 {
+    size_t at = 0;
+
     for (int i = 0; i < c->n_env; i++) {
+        size_t n = strlen(c->env[i].key) + strlen(c->env[i].value) + 2;
+
+        if (at > 0 && at + n > LINE) {
+            fputs("\\\n", out);
+            at = 0;
+        }
         fprintf(out, "%s=%s ", c->env[i].key, c->env[i].value);
+        at += n;
     }
     if (c->n_env > 0) {
         fputs("\\\n", out);

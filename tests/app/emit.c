@@ -136,6 +136,28 @@ static const winner script = {
         2,
         4};
 
+/* A folder for each process, in which it works. */
+static const winner scratch = {"scratch",
+                               "study: scratch\n"
+                               "model:\n"
+                               "  kind: process\n"
+                               "  shell: true\n"
+                               "  scratch: 'tmp dir/{run}'\n"
+                               "  cwd: '{scratch}'\n"
+                               "  command: 'pwd >$TRIREME_SCRATCH/x; "
+                               "{study_dir}/a.out {b} {scratch}'\n"
+                               "space:\n"
+                               "  Big: {choice: [\"it's\", '1']}\n"
+                               "  b: {choice: [64, 128]}\n"
+                               "  c: {choice: [1, 2], when: b == 128}\n"
+                               "ranks: 2\n"
+                               "objective: {minimize: step_s}\n",
+                               "Big=\"it's\" b=64",
+                               2,
+                               {2},
+                               1,
+                               2};
+
 static const winner leader = {
         "leader",
         "study: leader\n"
@@ -180,7 +202,7 @@ static const winner table = {
         8};
 
 static const winner *const winners[] = {&gpt,    &trainer, &awkward, &python,
-                                        &script, &leader,  &table};
+                                        &script, &scratch, &leader,  &table};
 
 /* ---- making -------------------------------------------------------------- */
 

@@ -186,8 +186,12 @@ class Questions(unittest.TestCase):
                     "TRIREME_RESOURCE": "3", "TRIREME_SEED": "1"})
         self.assertEqual((said["active"], said["lr"], said["resource"]),
                          (False, 0.02, 3))
-        self.assertEqual(said["params"], {"lr": 0.02, "fast": True})
+        self.assertEqual(said["params"], {})
         self.assertEqual(said["steps"], [1, 2, 3])
+        said = ask({"TRIREME_LR": "0.02", "TRIREME_RESOURCE": "3",
+                    "TRIREME_CONFIG": '{"lr": 0.5, "Fast": true, "n": null}'})
+        self.assertEqual((said["lr"], said["params"]),
+                         (0.5, {"lr": 0.5, "Fast": True}))
         said = ask({"TRIREME_RESOURCE": "30000",
                     "TRIREME_RESOURCE_UNIT": "tokens"})
         self.assertEqual(said["resource"], 10)
