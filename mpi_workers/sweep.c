@@ -46,18 +46,20 @@ typedef struct sweep {
 
 /* ---- what the worker says ------------------------------------------------ */
 
-static void add(sweep *w, int n_above, const char *path)
+/* Takes the descriptor. */
+static void add(sweep *w, int fd, int n_above, const char *path)
 {
     for (int i = 0; i < TRI_SWEEP_PATHS; i++) {
         left *l = &w->paths[i];
 
         if (l->fd <= 0) {
-            l->fd = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+            l->fd = fd;
             l->n_above = n_above;
             snprintf(l->path, sizeof l->path, "%s", path);
             return;
         }
     }
+    close(fd);
 }
 
 static void forget(sweep *w, const char *path)
@@ -73,20 +75,42 @@ static void forget(sweep *w, const char *path)
     }
 }
 
+/* A message, and the descriptor that came with it, or 0. */
+static ssize_t receive(int fd, char *text, size_t bytes, int *with)
+{
+    union {
+        struct cmsghdr header;
+        char room[CMSG_SPACE(sizeof *with)];
+    } control;
+    struct iovec part = {text, bytes};
+    struct msghdr m = {.msg_iov = &part,
+                       .msg_iovlen = 1,
+                       .msg_control = &control,
+                       .msg_controllen = sizeof control};
+    ssize_t n = recvmsg(fd, &m, MSG_CMSG_CLOEXEC);
+
+    *with = 0;
+    if (n > 0 && CMSG_FIRSTHDR(&m) && control.header.cmsg_type == SCM_RIGHTS) {
+        memcpy(with, CMSG_DATA(&control.header), sizeof *with);
+    }
+    return n;
+}
+
 static void listen_to(sweep *w, int fd)
 {
     char text[PATH_MAX + 2];
+    int with;
     ssize_t n;
 
-    while ((n = recv(fd, text, sizeof text - 1, 0)) != 0) {
+    while ((n = receive(fd, text, sizeof text - 1, &with)) != 0) {
         if (n < 0 && errno != EINTR) {
             return;
         }
         text[n > 0 ? n : 0] = 0;
         if (text[0] == '=') {
             snprintf(w->mark, sizeof w->mark, "%.79s", text + 1);
-        } else if (text[0] == '+' && n > 2) {
-            add(w, text[1] - 1, text + 2);
+        } else if (text[0] == '+' && n > 2 && with > 0) {
+            add(w, with, text[1] - 1, text + 2);
         } else if (text[0] == '-') {
             forget(w, text + 1);
         } else if (text[0] == '.') {

@@ -123,15 +123,39 @@ const char *tri_sweeper_mark(const tri_sweeper *s)
     return s->mark;
 }
 
+static void tell_with(const tri_sweeper *s, char *text, size_t bytes, int fd)
+{
+    union {
+        struct cmsghdr header;
+        char room[CMSG_SPACE(sizeof fd)];
+    } control;
+    struct iovec part = {text, bytes};
+    struct msghdr m = {.msg_iov = &part,
+                       .msg_iovlen = 1,
+                       .msg_control = &control,
+                       .msg_controllen = sizeof control};
+
+    memset(&control, 0, sizeof control);
+    control.header = (struct cmsghdr){.cmsg_len = CMSG_LEN(sizeof fd),
+                                      .cmsg_level = SOL_SOCKET,
+                                      .cmsg_type = SCM_RIGHTS};
+    memcpy(CMSG_DATA(&control.header), &fd, sizeof fd);
+    sendmsg(s->fd, &m, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
 void tri_sweeper_add(tri_sweeper *s, const char *path, int n_above)
 {
     char text[PATH_MAX + 2];
+    int fd = s && path ? open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC) : -1;
 
-    if (s && path) {
+    if (fd >= 0) {
         int n = snprintf(text, sizeof text, "+%c%s",
                          n_above < 127 ? n_above + 1 : 127, path);
 
-        tell(s, text, (size_t)n);
+        tell_with(s, text, (size_t)n, fd);
+        close(fd);
+    }
+    if (s && path) {
         s->n_kept++;
     }
 }

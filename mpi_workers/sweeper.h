@@ -14,7 +14,9 @@
  *
  * On the socket between them (SOCK_SEQPACKET) the worker says, a message each:
  *   =NAME=VALUE  the mark
- *   +N PATH      to be removed, and N (a byte) empty folders above it
+ *   +N PATH      to be removed, and N - 1 (a byte) empty folders above it; with
+ *                a descriptor of what is there, so that another of that name is
+ *                never taken for it
  *   -PATH        it is gone already
  *   .            there is nothing to do
  */
