@@ -14,6 +14,33 @@
 
 /* ---- objective ---- */
 
+/* Names that mean something else where a trial's own metrics are read. */
+static tri_status check_own(const tri_reader *r, const tri_yaml *at)
+{
+    static const char *const taken[] = {"step",     "checkpoint", "failure",
+                                        "sentence", "peak_bytes", "rss_bytes"};
+    const tri_study *s = r->study;
+
+    if (s->model.kind != TRI_MODEL_PROCESS &&
+        s->model.kind != TRI_MODEL_PLUGIN) {
+        return TRI_OK;
+    }
+    for (int i = 0; i < TRI_COUNT_OF(taken); i++) {
+        if (strcmp(taken[i], s->objective.name) == 0) {
+            return tri_reader_wrong(at, "objective",
+                                    i < 4 ? "a metric that the trial reports; "
+                                            "this name says something else"
+                                          : "a metric that the trial reports; "
+                                            "memory is for subject_to");
+        }
+    }
+    if (tri_space_find(s->space, s->objective.name) >= 0) {
+        return tri_reader_wrong(at, "objective",
+                                "a metric; a parameter has this name");
+    }
+    return TRI_OK;
+}
+
 static tri_status read_metric(tri_reader *r, const tri_yaml *at)
 {
     static const char *const metrics[] = {"tokens_per_s", "samples_per_s",
@@ -31,7 +58,7 @@ static tri_status read_metric(tri_reader *r, const tri_yaml *at)
     }
     s->objective.metric = (tri_metric)k;
     s->objective.learned = k >= TRI_METRIC_LOSS;
-    return TRI_OK;
+    return k == TRI_METRIC_OWN ? check_own(r, at) : TRI_OK;
 }
 
 static tri_status read_objective(tri_reader *r)

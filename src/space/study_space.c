@@ -66,11 +66,46 @@ static tri_status check_name(const tri_yaml *e, const char *name,
     return st;
 }
 
-/* A process is told the run's facts under these names. */
-static tri_status check_process_name(const tri_study *study, const tri_yaml *e)
+static char capital(char c)
 {
-    if (study->model.kind != TRI_MODEL_PROCESS || !tri_study_is_fact(e->key)) {
+    return c >= 'a' && c <= 'z' ? (char)(c - 'a' + 'A') : c;
+}
+
+/* Whether two names are one in capitals. */
+static int same_in_capitals(const char *a, const char *b)
+{
+    while (*a && capital(*a) == capital(*b)) {
+        a++;
+        b++;
+    }
+    return capital(*a) == capital(*b);
+}
+
+/* A process is told each parameter in a variable TRIREME_NAME. */
+static tri_status check_variable(const tri_yaml *space, const tri_yaml *e)
+{
+    for (const tri_yaml *o = space->first; o && o != e; o = o->next) {
+        if (same_in_capitals(o->key, e->key)) {
+            TRI_FAIL(TRI_EEXIST,
+                     "space.%.60s: a process would be told it and \"%.60s\" "
+                     "in one variable, in capitals; expected names that "
+                     "differ in more",
+                     e->key, o->key);
+            tri_error_place(NULL, e->key_line, e->key_column);
+            return TRI_EEXIST;
+        }
+    }
+    return TRI_OK;
+}
+
+/* A process is told the run's facts under these names. */
+static tri_status check_process_name(const tri_reader *r, const tri_yaml *e)
+{
+    if (r->study->model.kind != TRI_MODEL_PROCESS) {
         return TRI_OK;
+    }
+    if (!tri_study_is_fact(e->key)) {
+        return check_variable(tri_yaml_get(r->root, "space"), e);
     }
     TRI_FAIL(TRI_EINVAL,
              "space.%.60s: a parameter of a process cannot have this name: "
@@ -263,7 +298,7 @@ static tri_status add_param(maker *m, const tri_yaml *e)
     tri_status st;
 
     TRI_TRY(check_name(e, e->key, "space", "parameter"));
-    TRI_TRY(check_process_name(m->r->study, e));
+    TRI_TRY(check_process_name(m->r, e));
     snprintf(key, sizeof key, "space.%s", e->key);
     TRI_TRY(read_domain(m->r, e, key, &d));
     if (when && when->kind != TRI_YAML_SCALAR) {

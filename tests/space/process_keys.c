@@ -266,6 +266,55 @@ static void refused(void **state)
     }
 }
 
+/* Names that a process would take for another. */
+static void names_of_processes(void **state)
+{
+    static const struct {
+        const char *kind, *space, *objective;
+        tri_status status;
+        int line, column;
+        const char *says;
+    } rows[] = {
+            {"process", "{lr: {int: [1, 2]}, LR: 3}", "loss", TRI_EEXIST, 3, 28,
+             "it and \"lr\" in one variable"},
+            {"process", "{lr: {int: [1, 2]}, lrs: 3}", "loss", TRI_OK, 0, 0,
+             ""},
+            {"synthetic", "{lr: {int: [1, 2]}, LR: 3}", "loss", TRI_OK, 0, 0,
+             ""},
+            {"process", "{lr: {int: [1, 2]}}", "step", TRI_ETYPE, 4, 23,
+             "something else"},
+            {"process", "{lr: {int: [1, 2]}}", "peak_bytes", TRI_ETYPE, 4, 23,
+             "for subject_to"},
+            {"process", "{lr: {int: [1, 2]}}", "lr", TRI_ETYPE, 4, 23,
+             "a parameter has this name"},
+            {"process", "{lr: {int: [1, 2]}}", "accuracy", TRI_OK, 0, 0, ""}};
+    char text[600];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        tri_study *s = NULL;
+        tri_status st;
+
+        snprintf(text, sizeof text,
+                 "study: p\nmodel: {kind: %s%s}\nspace: %s\n"
+                 "objective: {minimize: %s}\n",
+                 rows[i].kind,
+                 strcmp(rows[i].kind, "process") == 0 ? ", command: [train]"
+                                                      : "",
+                 rows[i].space, rows[i].objective);
+        st = tri_study_parse(text, strlen(text), "p", NULL, NULL, &s);
+        if (st != rows[i].status) {
+            fail_msg("%s%s", text, tri_error_last()->sentence);
+        }
+        if (st != TRI_OK) {
+            assert_int_equal(tri_error_last()->line, rows[i].line);
+            assert_int_equal(tri_error_last()->column, rows[i].column);
+            assert_non_null(strstr(tri_error_last()->sentence, rows[i].says));
+        }
+        tri_study_destroy(s);
+    }
+}
+
 /* A number of ranks that nobody takes for one. */
 static void forgotten_ranks(void **state)
 {
@@ -374,6 +423,7 @@ int main(void)
             cmocka_unit_test(devices),
             cmocka_unit_test(metrics),
             cmocka_unit_test(refused),
+            cmocka_unit_test(names_of_processes),
             cmocka_unit_test(forgotten_ranks),
             cmocka_unit_test(what_patterns_do_not_give),
             cmocka_unit_test(templates)};
