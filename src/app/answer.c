@@ -174,6 +174,13 @@ static void print_standing(const tri_ctl *ctl, const char *who,
             tri_app_config_text(ctl, s->trial, config, sizeof config));
 }
 
+/* "1.164", "84.31", "1.2e+28": a ratio to be read, not to be counted on. */
+static char *ratio(double v, char *buf, size_t bytes)
+{
+    snprintf(buf, bytes, v < 1e4 ? "%.4g" : v < 1e6 ? "%.0f" : "%.2g", v);
+    return buf;
+}
+
 /* How the challenger compares, in words that are right for both directions:
  * "1.35 times the baseline", "2.1 times lower than the baseline". */
 static char *comparison(const tri_ctl *ctl, const tri_answer *a, char *buf,
@@ -182,11 +189,12 @@ static char *comparison(const tri_ctl *ctl, const tri_answer *a, char *buf,
     int lower = !tri_ctl_study(ctl)->objective.maximize;
     int worse = lower && a->speedup < 1;
     char interval[80];
+    char times[40];
 
     tri_app_interval(worse ? 1 / a->hi : a->lo, worse ? 1 / a->lo : a->hi,
                      interval, sizeof interval);
-    snprintf(buf, bytes, "%.3f times %sthe baseline %s",
-             worse ? 1 / a->speedup : a->speedup,
+    snprintf(buf, bytes, "%s times %sthe baseline %s",
+             ratio(worse ? 1 / a->speedup : a->speedup, times, sizeof times),
              !lower  ? ""
              : worse ? "higher than "
                      : "lower than ",

@@ -150,6 +150,12 @@ static int64_t steps_of(const training *t)
 
 /* ---- steps ----------------------------------------------------------- */
 
+/* A count of a step; null where it is not known. */
+static json_t *count_json(double count)
+{
+    return count > 0 ? json_integer(llround(count)) : json_null();
+}
+
 static void print_json(const tri_step *s)
 {
     json_t *o = json_object();
@@ -157,26 +163,32 @@ static void print_json(const tri_step *s)
     json_object_set_new(o, "step", json_integer(s->step));
     json_object_set_new(o, "loss", tri_app_json_real(s->loss));
     json_object_set_new(o, "step_s", tri_app_json_real(s->step_s));
-    json_object_set_new(o, "tokens", json_integer(llround(s->tokens)));
-    json_object_set_new(o, "samples", json_integer(llround(s->samples)));
+    json_object_set_new(o, "tokens", count_json(s->tokens));
+    json_object_set_new(o, "samples", count_json(s->samples));
     json_object_set_new(o, "bytes", json_integer((json_int_t)s->bytes));
     tri_app_json_print(o);
 }
 
 static void print_text(const tri_step *s)
 {
+    char loss[32] = "-"; /* what is not known */
     char time[32];
-    char rate[32];
+    char rate[32] = "-";
     char bytes[32];
-    double per_s = (s->tokens > 0 ? s->tokens : s->samples) / s->step_s;
+    double count = s->tokens > 0 ? s->tokens : s->samples;
 
     if (s->step == 1) {
         printf("%8s  %10s  %10s  %10s  %12s\n", "step", "loss", "time",
                s->tokens > 0 ? "tokens/s" : "samples/s", "bytes a rank");
     }
-    printf("%8" PRId64 "  %10.6f  %10s  %10s  %12s\n", s->step, s->loss,
-           tri_app_duration(s->step_s, time, sizeof time),
-           tri_app_number(per_s, rate, sizeof rate),
+    if (!isnan(s->loss)) {
+        snprintf(loss, sizeof loss, "%.6f", s->loss);
+    }
+    if (count > 0) {
+        tri_app_number(count / s->step_s, rate, sizeof rate);
+    }
+    printf("%8" PRId64 "  %10s  %10s  %10s  %12s\n", s->step, loss,
+           tri_app_duration(s->step_s, time, sizeof time), rate,
            tri_app_bytes((double)s->bytes, bytes, sizeof bytes));
 }
 

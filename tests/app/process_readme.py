@@ -9,6 +9,7 @@ import shutil
 import sys
 
 import tuned
+from pages import blocks, commands
 
 try:
     import torch
@@ -22,20 +23,6 @@ PATH = ":".join([os.path.dirname(tuned.trireme),
                  os.path.dirname(sys.executable), os.environ["PATH"]])
 # What a study that is shown must print; numbers are the machine's.
 SHOWN = ["trial ", "finals", "winner ", "baseline ", "verdict ", "study file "]
-
-
-def blocks(text, kind):
-    return re.findall(rf"(?m)^```{kind}\n(.*?)^```$", text, re.DOTALL)
-
-
-def commands(text):
-    """[(command, what is shown below it)] of the page."""
-    found = []
-    for block in blocks(text, ""):
-        for part in re.split(r"(?m)^\$ ", block)[1:]:
-            command, _, shown = part.partition("\n")
-            found.append((command, shown))
-    return found
 
 
 def change_lines(study, lines):
