@@ -15,7 +15,7 @@
 /* Rows at a time: a block of covariances stays in the cache. */
 #define BLOCK 128
 /* The best samples, near which a candidate is of interest. */
-#define FEW 96
+#define FEW 128
 
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) &&         \
         !defined(__SANITIZE_ADDRESS__)
@@ -57,9 +57,9 @@ typedef struct screen { /* the model in single precision */
     float *by;     /* a column's inverse length */
     float *z, *k;  /* a block's rows and products */
     int n_few;
-    int few[FEW];           /* the best samples */
-    float factor[FEW][FEW]; /* of their covariance with noise */
-    float *v;               /* a block of their covariances */
+    int few[FEW];  /* the best samples */
+    float *factor; /* of their covariance with noise, FEW wide */
+    float *v;      /* a block of their covariances */
     float variance;
 } screen;
 
@@ -106,8 +106,9 @@ static int screen_init(screen *s, const tri_model *m)
 {
     size_t n = (size_t)m->n;
     size_t d = (size_t)m->form.width;
-    float *all = malloc((n * d + 5 * n + d + BLOCK * (d + n + FEW) + 1) *
-                        sizeof *all);
+    float *all =
+            malloc((n * d + 5 * n + d + BLOCK * (d + n + FEW) + FEW * FEW + 1) *
+                   sizeof *all);
 
     if (!all) {
         return 0;
@@ -124,6 +125,7 @@ static int screen_init(screen *s, const tri_model *m)
     s->z = s->by + d;
     s->k = s->z + BLOCK * d;
     s->v = s->k + BLOCK * n;
+    s->factor = s->v + BLOCK * FEW;
     return 1;
 }
 
@@ -211,7 +213,7 @@ static void choose_few(screen *s, const tri_model *m)
         if (tri_cholesky(k, few, few)) {
             s->n_few = few;
             for (int i = 0; i < few * few; i++) {
-                s->factor[i / few][i % few] = (float)k[i];
+                s->factor[i / few * FEW + i % few] = (float)k[i];
             }
         }
     }
@@ -231,8 +233,7 @@ static void explain(const screen *s, int n, float *most)
     }
     if (s->n_few) {
         cblas_strsm(CblasRowMajor, CblasRight, CblasLower, CblasTrans,
-                    CblasNonUnit, n, s->n_few, 1, &s->factor[0][0], FEW, s->v,
-                    FEW);
+                    CblasNonUnit, n, s->n_few, 1, s->factor, FEW, s->v, FEW);
     }
     for (int i = 0; i < n && s->n_few; i++) {
         const float *v = s->v + i * FEW;

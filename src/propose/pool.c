@@ -241,7 +241,9 @@ tri_status tri_pool_add(tri_pool *p, const tri_snapshot *s, const tri_config *c,
             return TRI_OK;
         }
     }
-    TRI_TRY(reserve(p, p->n + 1));
+    if (p->n == p->room) {
+        TRI_TRY(reserve(p, 2 * p->room + 16));
+    }
     x = calloc((size_t)p->width + 1, sizeof *x);
     st = x ? put(p, c, x) : TRI_FAIL(TRI_ENOMEM, "no memory for candidates");
     free(x);

@@ -44,7 +44,8 @@ struct tri_thinker {
     int chosen_n; /* values when the predictor was chosen */
     double tau;
     tri_model *model;
-    int is_rough;  /* the model was not learned */
+    tri_model *rough; /* for when it leads nowhere; NULL */
+    int is_stuck;
     int learned_n; /* values when its hyper-parameters were learned */
     tri_feasibility *feasible;
     tri_reinforce *reinforce; /* NULL: another proposer */
@@ -83,14 +84,23 @@ static void free_warm(tri_thinker *t)
     free(t->warm);
 }
 
+static void forget_models(tri_thinker *t)
+{
+    if (t->model) {
+        t->ops->destroy(t->model);
+    }
+    if (t->rough) {
+        t->ops->destroy(t->rough);
+    }
+    t->model = t->rough = NULL;
+}
+
 void tri_thinker_destroy(tri_thinker *t)
 {
     if (!t) {
         return;
     }
-    if (t->model) {
-        t->ops->destroy(t->model);
-    }
+    forget_models(t);
     tri_feasibility_destroy(t->feasible);
     tri_reinforce_destroy(t->reinforce);
     tri_knowledge_fini(&t->known);
@@ -213,16 +223,14 @@ static tri_status choose_predictor(tri_thinker *t)
     const tri_predictor_ops *ops = t->ops;
     tri_samples s = samples_of(&t->known);
 
-    if (t->known.n < TAU_RECORDS || t->known.n < 2 * t->chosen_n) {
+    if (!t->is_auto || t->known.n < TAU_RECORDS ||
+        t->known.n < 2 * t->chosen_n) {
         return TRI_OK;
     }
     t->chosen_n = t->known.n;
     TRI_TRY(tri_predictor_choose(t->encoding, &s, t->seed, &ops, &t->tau));
     if (t->is_auto && ops != t->ops) {
-        if (t->model) {
-            t->ops->destroy(t->model);
-        }
-        t->model = NULL;
+        forget_models(t);
         t->ops = ops;
     }
     return TRI_OK;
@@ -239,31 +247,44 @@ static int is_stuck(const tri_thinker *t, const tri_snapshot *s)
            s->number % 3 == 0;
 }
 
+/* Bring *model up to what is known: by the rows that are new where it may keep
+ * its hyper-parameters, else by a fit that begins with them. */
+static tri_status bring_up(tri_thinker *t, const tri_samples *s,
+                           tri_model **model)
+{
+    tri_model *fitted;
+
+    if (*model && (s->keep || s->rough) && t->ops->update &&
+        t->ops->update(*model, s) == TRI_OK) {
+        return TRI_OK;
+    }
+    TRI_TRY(t->ops->fit(t->encoding, s, t->seed, *model, &fitted));
+    if (*model) {
+        t->ops->destroy(*model);
+    }
+    *model = fitted;
+    return TRI_OK;
+}
+
 static tri_status learn_values(tri_thinker *t, const tri_snapshot *snapshot)
 {
     tri_samples s = samples_of(&t->known);
-    tri_model *model;
 
     TRI_TRY(choose_predictor(t));
-    s.keep = t->model && !t->is_rough && t->known.n >= LEARN_EACH &&
+    s.keep = t->model && t->known.n >= LEARN_EACH &&
              t->known.n < LEARN_GROWTH * t->learned_n;
-    s.rough = is_stuck(t, snapshot);
-    if (s.keep && !s.rough && t->ops->update &&
-        t->ops->update(t->model, &s) == TRI_OK) {
-        return TRI_OK;
-    }
-    TRI_TRY(t->ops->fit(t->encoding, &s, t->seed, t->is_rough ? NULL : t->model,
-                        &model));
-    if (t->model) {
-        t->ops->destroy(t->model);
-    }
-    t->model = model;
+    TRI_TRY(bring_up(t, &s, &t->model));
     t->learned_n = s.keep ? t->learned_n : t->known.n;
-    t->is_rough = s.rough;
-    if (s.rough) { /* nothing was learned: anew next time */
-        t->learned_n = 0;
-    }
-    return TRI_OK;
+    t->is_stuck = is_stuck(t, snapshot);
+    s.keep = 0;
+    s.rough = 1;
+    return t->is_stuck ? bring_up(t, &s, &t->rough) : TRI_OK;
+}
+
+/* The model that this answer is chosen by. */
+static tri_model *asked(const tri_thinker *t)
+{
+    return t->is_stuck && t->rough ? t->rough : t->model;
 }
 
 static tri_status learn_failures(tri_thinker *t, const tri_snapshot *s)
@@ -447,7 +468,7 @@ static double believed_best(const tri_thinker *t)
     if (!mean) {
         return 0;
     }
-    t->ops->predict(t->model, k->x, k->n, t->resource, mean, NULL);
+    t->ops->predict(asked(t), k->x, k->n, t->resource, mean, NULL);
     for (int i = 0; i < k->n; i++) {
         best = fmin(best, mean[i]);
     }
@@ -464,8 +485,8 @@ static tri_status believe_pending(tri_thinker *t, const tri_snapshot *s)
 
     for (int i = 0; st == TRI_OK && t->ops->add && i < s->n_pending; i++) {
         tri_encode(t->encoding, s->pending[i], x);
-        t->ops->predict(t->model, x, 1, t->resource, &mean, NULL);
-        st = t->ops->add(t->model, x, mean, t->resource);
+        t->ops->predict(asked(t), x, 1, t->resource, &mean, NULL);
+        st = t->ops->add(asked(t), x, mean, t->resource);
     }
     free(x);
     return st;
@@ -479,10 +500,10 @@ static const char *rule_of(tri_acquisition a)
 static tri_status add_best(tri_thinker *t, const tri_snapshot *s,
                            const volatile int *cancel, answer *a, int n)
 {
-    int size = t->ops->size(t->model);
+    int size = t->ops->size(asked(t));
     int found = 0;
     tri_belief_model m = {.ops = t->ops,
-                          .model = t->model,
+                          .model = asked(t),
                           .feasible =
                                   t->known.n_failed > 0 || s->memory_bytes > 0
                                           ? t->feasible
@@ -501,7 +522,7 @@ static tri_status add_best(tri_thinker *t, const tri_snapshot *s,
                          a->choices + a->n, &found);
     }
     if (t->ops->truncate) {
-        t->ops->truncate(t->model, size);
+        t->ops->truncate(asked(t), size);
     }
     for (int i = 0; i < found; i++) {
         a->rules[a->n + i] =
