@@ -232,6 +232,8 @@ void tri_metrics_say(const tri_metrics *m, char *buf, size_t bytes)
                  (long long)m->garbled, example);
     } else if (names[0]) {
         snprintf(buf, bytes, "its lines had %s; expected %s", names, example);
+    } else if (m->patterns && m->texts == 0) {
+        snprintf(buf, bytes, "it printed nothing");
     } else if (m->patterns) {
         snprintf(buf, bytes,
                  "in none of its %lld lines was a pattern%s%s found%s",
@@ -243,6 +245,11 @@ void tri_metrics_say(const tri_metrics *m, char *buf, size_t bytes)
     } else {
         snprintf(buf, bytes, "it should print JSON lines such as %s", example);
     }
+}
+
+int64_t tri_metrics_slow(const tri_metrics *m)
+{
+    return m->patterns ? tri_patterns_slow(m->patterns) : 0;
 }
 
 int64_t tri_metrics_lines(const tri_metrics *m)

@@ -65,6 +65,8 @@ void tri_metrics_names(const tri_metrics *m, char *buf, size_t bytes);
 /* Of lines of which none was of use: what was wrong with them, and what was
  * expected. */
 void tri_metrics_say(const tri_metrics *m, char *buf, size_t bytes);
+/* Lines in which the search for a pattern was given up, as it took too long. */
+int64_t tri_metrics_slow(const tri_metrics *m);
 /* Lines that were metrics; that looked like JSON but were none, or had a step
  * that is no whole number from 0 to 2^53; that were too long. */
 int64_t tri_metrics_lines(const tri_metrics *m);

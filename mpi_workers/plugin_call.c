@@ -130,6 +130,10 @@ static tri_status guard(int (*function)(void *arg), const char *name, call *arg,
 {
     int signo = tri_plugin_guarded(function, arg, code);
 
+    if (signo == TRI_PLUGIN_EXITED) {
+        return TRI_FAIL(TRI_EPEER, "the plugin called exit in %s on rank %d",
+                        name, arg->c->rank);
+    }
     if (signo != 0) {
         return TRI_FAIL(TRI_EPEER,
                         "the plugin crashed in %s on rank %d: signal %d (%s)",

@@ -21,11 +21,13 @@ static sigjmp_buf back;
 static pthread_t caller;
 static struct sigaction before[N_SIGNALS];
 static volatile sig_atomic_t has_crashed;
+static volatile sig_atomic_t is_armed;
 /* A crash may be for want of stack. */
 static char stack[1 << 16];
 
 static void restore(void)
 {
+    is_armed = 0;
     for (int i = 0; i < N_SIGNALS; i++) {
         sigaction(signals[i], &before[i], NULL);
     }
@@ -44,8 +46,17 @@ static void on_crash(int signo)
     siglongjmp(back, signo);
 }
 
+/* exit() was called; what is registered before this is not run. */
+static void on_exit_called(void)
+{
+    if (is_armed && pthread_equal(pthread_self(), caller)) {
+        siglongjmp(back, TRI_PLUGIN_EXITED);
+    }
+}
+
 static void arm(void)
 {
+    static int is_registered;
     struct sigaction action = {.sa_handler = on_crash,
                                .sa_flags = SA_ONSTACK | SA_NODEFER};
     stack_t other = {.ss_sp = stack, .ss_size = sizeof stack};
@@ -55,6 +66,10 @@ static void arm(void)
     sigaltstack(&other, NULL);
     sigemptyset(&action.sa_mask);
     caller = pthread_self();
+    if (!is_registered) {
+        is_registered = atexit(on_exit_called) == 0;
+    }
+    is_armed = 1;
     for (int i = 0; i < N_SIGNALS; i++) {
         sigaction(signals[i], &action, &before[i]);
     }

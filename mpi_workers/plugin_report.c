@@ -10,6 +10,8 @@
 
 /* Steps without what the resource is counted by, until it is given up. */
 #define STEPS_WITHOUT 100
+/* A step further beyond the double of the one asked for cannot be meant. */
+#define STEPS_BEYOND 1000
 /* The struct's first fields, without which a report says nothing. */
 #define LEAST_BYTES (offsetof(trireme_trial_report, step) + sizeof(int64_t))
 
@@ -109,6 +111,11 @@ int tri_plugin_heard_add(tri_plugin_heard *h,
            report->struct_bytes < sizeof r ? report->struct_bytes : sizeof r);
     if (r.step < h->step) {
         complain(h, "a report of step %lld came after a later one",
+                 (long long)r.step);
+        return 1;
+    }
+    if (r.step / 2 > h->asked + STEPS_BEYOND / 2) {
+        complain(h, "a report of step %lld is far beyond the one asked for",
                  (long long)r.step);
         return 1;
     }

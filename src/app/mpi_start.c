@@ -162,6 +162,31 @@ static void on_signal(int signo)
     tri_net_signal(signo);
 }
 
+/* The drain signal that comes while the program is loaded, which takes a while
+ * on a busy machine, must not end a rank: before any library's own start it is
+ * kept for tri_app_mpi_signals; to other commands it means nothing.  A
+ * sanitizer is not yet there at that time. */
+static volatile sig_atomic_t is_early;
+
+static void on_early_signal(int signo)
+{
+    (void)signo;
+    is_early = 1;
+}
+
+#ifndef __SANITIZE_ADDRESS__
+static void wait_for_signals(void)
+{
+    struct sigaction action = {.sa_handler = on_early_signal,
+                               .sa_flags = SA_RESTART};
+
+    sigaction(SIGUSR1, &action, NULL);
+}
+
+__attribute__((section(".preinit_array"),
+               used)) static void (*const before_all)(void) = wait_for_signals;
+#endif
+
 /* A write beyond the limit of a file's size then fails with EFBIG.  Not
  * SIG_IGN, which children would inherit. */
 static void on_file_size(int signo)
@@ -184,4 +209,7 @@ void tri_app_mpi_signals(int status)
     }
     action.sa_handler = on_file_size;
     sigaction(SIGXFSZ, &action, NULL);
+    if (is_early) {
+        tri_net_signal(SIGUSR1);
+    }
 }

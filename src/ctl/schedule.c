@@ -10,6 +10,7 @@
 
 #include <assert.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #define LOOK_AHEAD 64 /* waiting jobs that are looked at in one decision */
@@ -212,7 +213,7 @@ static tri_status take(tri_ctl *ctl, const tri_job *job, int64_t *trial)
     TRI_TRY(tri_sched_take(ctl->sched, job, job->trial));
     t = &ctl->trials[job->trial];
     t->rung = (int16_t)job->rung;
-    t->attempt = t->attempts = 0;
+    t->attempt = t->attempts = t->cuts = 0;
     *trial = job->trial;
     return tri_ctl_set_place(ctl, job->trial, TRI_PLACE_WAITING);
 }
@@ -474,6 +475,31 @@ tri_status tri_ctl_go_on(tri_ctl *ctl, tri_live *live, int *went)
 
 /* ---- phases ---- */
 
+/* There is no time for an answer, as the job ends.  That blames nobody, but may
+ * be the doing of what runs, such as a rank that ends itself: a study must end,
+ * so there is a limit to it, of twice as many as attempts. */
+static tri_status end_now(tri_ctl *ctl, tri_live *live)
+{
+    tri_run_row *r = &ctl->runs[live->run];
+    tri_trial_row *t = &ctl->trials[r->v.trial];
+    char why[120];
+
+    if (live->finished) {
+        return tri_ctl_end_run(ctl, live, TRI_RUN_FINISHED, TRI_REASON_NONE, 1);
+    }
+    if (r->v.phase == TRI_PHASE_SEARCH &&
+        ++t->cuts >= 2 * ctl->study->failures.max_attempts) {
+        t->attempts = (int16_t)ctl->study->failures.max_attempts;
+        snprintf(why, sizeof why,
+                 "it ran when the job was ended, for the %dth time: twice "
+                 "failures.max_attempts",
+                 t->cuts);
+        TRI_TRY(tri_ctl_say(ctl, r, why));
+    }
+    return tri_ctl_interrupt_run(ctl, live, TRI_RUN_INTERRUPTED,
+                                 TRI_REASON_DRAINED);
+}
+
 tri_status tri_ctl_drain(tri_ctl *ctl, int why)
 {
     if (ctl->ended || (ctl->draining && why != TRI_DRAIN_NOW)) {
@@ -487,12 +513,7 @@ tri_status tri_ctl_drain(tri_ctl *ctl, int why)
         tri_live *live = &ctl->lives[ctl->flying[i]];
 
         if (why == TRI_DRAIN_NOW) {
-            TRI_TRY(live->finished
-                            ? tri_ctl_end_run(ctl, live, TRI_RUN_FINISHED,
-                                              TRI_REASON_NONE, 1)
-                            : tri_ctl_interrupt_run(ctl, live,
-                                                    TRI_RUN_INTERRUPTED,
-                                                    TRI_REASON_DRAINED));
+            TRI_TRY(end_now(ctl, live));
         } else if (ctl->runs[live->run].v.state != TRI_RUN_LEAVING) {
             TRI_TRY(tri_ctl_stop_run(ctl, live, TRI_REASON_DRAINED));
         }

@@ -103,6 +103,29 @@ static void a_drain_blames_nobody(void **state)
         world_drain(&w, TRI_DRAIN_NOW);
         assert_true(w.ended);
     }
+    assert_int_equal(trial(&w, 0).suspicion, 0);
+    assert_true(trial(&w, 0).state != TRI_TRIAL_FAILED);
+    world_retell(&w);
+    world_fini(&w);
+}
+
+/* One that ends the job each time ends the study no less. */
+static void a_drain_at_once_has_an_end(void **state)
+{
+    world w;
+
+    (void)state;
+    world_init(&w, small);
+    for (int i = 0; i < 8; i++) {
+        world_begin(&w, 1, 1);
+        assert_int_equal(assigned(&w, 0)->trial, 0);
+        world_drain(&w, TRI_DRAIN_NOW);
+    }
+    assert_int_equal(trial(&w, 0).state, TRI_TRIAL_FAILED);
+    assert_int_equal(trial(&w, 0).reason, TRI_REASON_KILLED);
+    world_begin(&w, 1, 1);
+    assert_int_equal(assigned(&w, 0)->trial, 1);
+    world_retell(&w);
     world_fini(&w);
 }
 
@@ -306,6 +329,7 @@ int main(void)
             cmocka_unit_test(alone_at_a_killed_job),
             cmocka_unit_test(several_witness_each_other),
             cmocka_unit_test(a_drain_blames_nobody),
+            cmocka_unit_test(a_drain_at_once_has_an_end),
             cmocka_unit_test(fewer_ranks_park),
             cmocka_unit_test(more_ranks_bring_back),
             cmocka_unit_test(done_already_unless_edited),

@@ -250,6 +250,11 @@ static void reports_that_cannot_be(void **state)
     expect_judged(&h, 0, 0, TRI_ETRIAL,
                   "of the plugin: a report of step 0 came after a later one");
     tri_plugin_heard_begin(&h, 2);
+    step(&h, 1006, 1, 1);
+    expect_judged(&h, 0, 0, TRI_ETRIAL,
+                  "of the plugin: a report of step 1006 is far beyond the one "
+                  "asked for");
+    tri_plugin_heard_begin(&h, 2);
     step(&h, 2, 1, INFINITY);
     expect_judged(&h, 0, 0, TRI_ENAN,
                   "what the plugin reported of step 2 is not a number");
