@@ -42,7 +42,45 @@ static void print_named(const tri_emit_job *job, const tri_emit_name *name,
     }
 }
 
-static void print_options(const tri_emit_job *job, FILE *out)
+/* Whether each line is an option: a value's line break ends the comment that it
+ * stands in, and what came after would run. */
+static int are_options(const char *text)
+{
+    for (; *text; text += strcspn(text, "\n") + 1) {
+        if (strncmp(text, "#SBATCH ", 8) != 0) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+static tri_status print_on_lines(const tri_emit_job *job, const char *param,
+                                 const tri_emit_name *name, tri_value v,
+                                 FILE *out)
+{
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *f = open_memstream(&text, &bytes);
+    tri_status st = TRI_OK;
+
+    if (!f) {
+        return TRI_FAIL(TRI_ENOMEM, "no memory for a script");
+    }
+    print_named(job, name, v, f);
+    fclose(f);
+    if (are_options(text)) {
+        fputs(text, out);
+    } else {
+        st = TRI_FAIL(TRI_EINVAL,
+                      "emit: slurm: the value of %.60s has a line break in it, "
+                      "which no #SBATCH line can hold",
+                      param);
+    }
+    free(text);
+    return st;
+}
+
+static tri_status print_options(const tri_emit_job *job, FILE *out)
 {
     const tri_space *space = job->study->space;
 
@@ -60,13 +98,14 @@ static void print_options(const tri_emit_job *job, FILE *out)
 
         if (v.type != TRI_INACTIVE &&
             tri_emit_find_name(job, TRI_EMIT_SLURM, p->name, v, &name)) {
-            print_named(job, &name, v, out);
+            TRI_TRY(print_on_lines(job, p->name, &name, v, out));
         }
     }
     fprintf(out,
             "# Add what your site wants: --time, --partition, --account%s."
             "\n",
             job->devices ? "" : ", --gpus-per-node");
+    return TRI_OK;
 }
 
 /* ---- the command --------------------------------------------------------- */
@@ -143,7 +182,7 @@ tri_status tri_emit_slurm(const tri_emit_job *job, FILE *out)
 {
     fputs("#!/bin/bash\n", out);
     tri_emit_heading(job, out);
-    print_options(job, out);
+    TRI_TRY(print_options(job, out));
     fputs("set -euo pipefail\n", out);
     if (tri_emit_is_own(job)) {
         fputs("srun --mpi=pmix ", out);

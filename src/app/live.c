@@ -93,6 +93,14 @@ static void done_text(const tri_study *study, const tri_progress *p, char *buf,
     }
 }
 
+static void failed_text(const tri_progress *p, char *buf, size_t bytes)
+{
+    buf[0] = '\0';
+    if (p->failed > 0) {
+        snprintf(buf, bytes, ", %" PRId64 " failed", p->failed);
+    }
+}
+
 static void best_text(const tri_study *study, const tri_progress *p, char *buf,
                       size_t bytes)
 {
@@ -126,6 +134,8 @@ size_t tri_app_live_text(const tri_study *study, const tri_progress *p,
 
     used = append(buf, bytes, used, ": ");
     done_text(study, p, part, sizeof part);
+    used = append(buf, bytes, used, part);
+    failed_text(p, part, sizeof part);
     used = append(buf, bytes, used, part);
     best_text(study, p, part, sizeof part);
     used = append(buf, bytes, used, part);

@@ -467,6 +467,37 @@ static void contradictions_are_errors(void **state)
     }
 }
 
+/* What stands behind a line break in a comment would be run. */
+static void line_breaks_are_no_options(void **state)
+{
+    static const char yaml[] =
+            "study: s\n"
+            "model: {kind: process, command: [a]}\n"
+            "space: {w: {choice: [\"x\\ntouch here\", y]}, n: 1}\n"
+            "objective: {minimize: loss}\n"
+            "emit: {slurm: {%s}}\n";
+    static const char *const names[] = {"w: --job-name", "n: '--comment {w}'"};
+    char text[512];
+    tri_config config[2];
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        tri_emit_job job = {
+                .ranks = 1, .nodes = 1, .per_node = 1, .assumed = ""};
+        tri_study *study = NULL;
+        tri_emitted e;
+
+        snprintf(text, sizeof text, yaml, names[i]);
+        must(tri_study_parse(text, strlen(text), "s.yaml", NULL, NULL, &study));
+        must(tri_space_parse(study->space, "w=\"x\ntouch here\"", config));
+        job.study = job.names = study;
+        job.config = config;
+        assert_int_equal(tri_emit(&job, TRI_EMIT_SLURM, &e), TRI_EINVAL);
+        assert_non_null(strstr(tri_error_last()->sentence, "line break"));
+        tri_study_destroy(study);
+    }
+}
+
 static void uneven_hosts_are_made_even(void **state)
 {
     static const int uneven[] = {5, 1};
@@ -494,6 +525,7 @@ int main(void)
             cmocka_unit_test(deepspeed_is_json),
             cmocka_unit_test(shells_take_it),
             cmocka_unit_test(ranks_get_every_word),
+            cmocka_unit_test(line_breaks_are_no_options),
             cmocka_unit_test(contradictions_are_errors),
             cmocka_unit_test(uneven_hosts_are_made_even),
     };

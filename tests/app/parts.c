@@ -336,6 +336,9 @@ static void live_line_of_the_end(void **state)
     p.deadline_s = 40;
     tri_app_live_text(&study, &p, buf, sizeof buf);
     assert_non_null(strstr(buf, "30.0 s left"));
+    p.failed = 15;
+    tri_app_live_text(&study, &p, buf, sizeof buf);
+    assert_non_null(strstr(buf, "9 runs, 15 failed, no result yet"));
 }
 
 static void folders_of_checkpoints(void **state)
