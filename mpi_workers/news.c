@@ -111,6 +111,7 @@ void tri_news_hear(tri_news *n, const tri_metric_line *line)
         return;
     }
     n->is_new = 1;
+    n->n_back += line->step >= 0 && step < n->step;
     if (step > n->step) {
         push(n, step, line);
     } else if (n->n > 0 && step == n->step) {

@@ -47,6 +47,7 @@ typedef struct tri_news {
     int at, n, n_timed; /* the first n_timed of n have their times */
     int is_bad;         /* a loss was not a number */
     int64_t step;       /* the last heard of */
+    int64_t n_back;     /* lines of earlier steps than that */
     double own;         /* of the step told last, and not yet told; NaN */
     double last_s;      /* when a step was last heard, or the start */
     int is_new;         /* something was heard since tri_news_time */

@@ -126,9 +126,22 @@ static void heed(tri_trial *t, tri_vote *vote)
     }
 }
 
+/* Trainers that count each epoch's steps anew seem to stand still. */
+static void note_back(const tri_vote *vote, tri_trial *t)
+{
+    if (vote->max[2] > 0) {
+        snprintf(t->remark, sizeof t->remark,
+                 "%llu line%s came with earlier steps: steps must count on, "
+                 "over epochs and checkpoints",
+                 (unsigned long long)vote->max[2],
+                 vote->max[2] == 1 ? "" : "s");
+    }
+}
+
 static void fill_step(const tri_vote *vote, const tri_trial *t, tri_step *out)
 {
     memset(out, 0, sizeof *out);
+    out->remark = t->remark[0] ? t->remark : NULL;
     out->word = vote->word;
     out->loss = out->own = NAN;
     out->ended = vote->all;
@@ -165,6 +178,7 @@ static tri_status judge_heard(tri_trial *t, const tri_vote *vote)
     const tri_study *study = t->setup.study;
     int ended = vote->all && vote->word == TRI_WORD_ON;
     char why[400];
+    size_t n;
     int good;
 
     if (is_over(t, vote)) {
@@ -176,8 +190,18 @@ static tri_status judge_heard(tri_trial *t, const tri_vote *vote)
     if (good) {
         return TRI_OK;
     }
+    if (t->remark[0]) {
+        n = strlen(why);
+        snprintf(why + n, sizeof why - n, "; %s", t->remark);
+    }
     t->reason = TRI_REASON_BAD_EXIT;
     TRI_TRY(send_tail(t, t->reporter > 0 ? t->reporter : 0));
+    if (tri_metrics_slow(t->metrics) > 0) {
+        return TRI_FAIL(TRI_ETRIAL,
+                        "%s; %lld searches for a pattern took too long and "
+                        "were given up",
+                        why, (long long)tri_metrics_slow(t->metrics));
+    }
     return TRI_FAIL(TRI_ETRIAL, "%s", why);
 }
 
@@ -230,6 +254,7 @@ static tri_status take_vote(tri_trial *t, tri_vote *vote, tri_step *out)
     }
     t->measured = t->measured || vote->has;
     heed(t, vote);
+    note_back(vote, t);
     if (vote->all && !t->measured) {
         return judge_nothing(t);
     }

@@ -228,6 +228,9 @@ static void fill(const tri_trial *t, tri_vote *vote)
     }
     vote->max[0] = t->bytes;
     vote->max[1] = t->rss;
+    if (t->reporter == t->place.rank) {
+        vote->max[2] = (uint64_t)(t->news.n_back + t->n_again);
+    }
 }
 
 void tri_process_hear(tri_trial *t, tri_vote *vote)

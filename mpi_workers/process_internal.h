@@ -49,6 +49,7 @@ struct tri_trial {
     int hurries;      /* its processes have had their grace already */
     tri_reason named; /* the class that its process says itself */
     char sentence[TRI_SENTENCE_BYTES];
+    char remark[160]; /* see tri_step */
     tri_reason reason;
     char *tail; /* of the failing rank (leader) */
     size_t tail_bytes;

@@ -130,7 +130,7 @@ static void forget(tri_trial *t)
     t->n_beyond = t->n_again = t->saved_step = 0;
     t->measured = 0;
     t->named = TRI_REASON_NONE;
-    t->sentence[0] = 0;
+    t->sentence[0] = t->remark[0] = 0;
     t->reason = TRI_REASON_NONE;
 }
 

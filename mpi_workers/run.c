@@ -143,6 +143,7 @@ static void note_step(tri_run *r, const tri_step *s)
     r->bytes = s->bytes > r->bytes ? s->bytes : r->bytes;
     r->rss = s->rss_bytes > r->rss ? s->rss_bytes : r->rss;
     r->ended = s->ended;
+    snprintf(r->remark, sizeof r->remark, "%s", s->remark ? s->remark : "");
     if (!s->completed) {
         if (r->leads && !isnan(s->own)) {
             tri_measure_note_own(r->measure, s->own);
@@ -154,6 +155,7 @@ static void note_step(tri_run *r, const tri_step *s)
     }
     r->slowest_s = s->step_s > r->slowest_s ? s->step_s : r->slowest_s;
     r->last = *s;
+    r->last.remark = NULL; /* not kept */
 }
 
 /* How long a call into the trial may take at level heartbeat: by then rank 0
@@ -422,7 +424,8 @@ static tri_status part(tri_run *r, const decision *d, int word, int told)
         tri_run_tell(r, TRI_EV_FINISHED, TRI_REASON_NONE, "");
         return TRI_OK;
     }
-    tri_run_tell(r, how, d->drain ? TRI_REASON_DRAINED : TRI_REASON_NONE, "");
+    tri_run_tell(r, how, d->drain ? TRI_REASON_DRAINED : TRI_REASON_NONE,
+                 r->remark);
     return TRI_OK;
 }
 

@@ -28,6 +28,7 @@ typedef struct tri_run {
     tri_goal goal;
     tri_measure *measure; /* leader */
     tri_step last;        /* the last completed step */
+    char remark[160];     /* of the trial, see tri_step (leader) */
     uint64_t bytes, rss;
     int done;  /* leader: far enough by its own judgement */
     int ended; /* the trial ended by itself */

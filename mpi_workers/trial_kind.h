@@ -76,6 +76,8 @@ typedef struct tri_step {
     uint64_t rss_bytes;
     int word;  /* the leader's word, on every rank */
     int ended; /* the trial ended by itself: no further step */
+    const char *remark; /* what to say of it, should it be stopped for want of
+                         * steps; NULL: nothing (leader, until close) */
 } tri_step;
 
 typedef struct tri_trial_ops {

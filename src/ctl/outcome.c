@@ -7,6 +7,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #define WITNESS_S      30.0
 #define SUSPICION_MOST 2
@@ -329,6 +330,27 @@ static tri_status left(tri_ctl *ctl, tri_live *live)
     return tri_ctl_end_run(ctl, live, TRI_RUN_FINISHED, TRI_REASON_NONE, 1);
 }
 
+/* What the controller found, with the last step that the ranks know of, which
+ * need not have been reported, and their remark. */
+static tri_status say_hung(tri_ctl *ctl, tri_run_row *r, const char *found,
+                           const tri_ev_outcome *ev)
+{
+    static const char beyond[] = "no step beyond ";
+    const char *rest = found;
+    char step[48] = "";
+    char whole[400];
+
+    if (strncmp(found, beyond, sizeof beyond - 1) == 0 && ev->steps_done > 0) {
+        rest += sizeof beyond - 1;
+        rest += strspn(rest, "0123456789");
+        snprintf(step, sizeof step, "%s%lld", beyond,
+                 (long long)ev->steps_done);
+    }
+    snprintf(whole, sizeof whole, "%s%.170s%s%.160s", step, rest,
+             *ev->sentence ? "; " : "", ev->sentence);
+    return tri_ctl_say(ctl, r, whole);
+}
+
 static tri_status on_interrupted(tri_ctl *ctl, tri_live *live,
                                  const tri_ev_outcome *ev)
 {
@@ -343,7 +365,7 @@ static tri_status on_interrupted(tri_ctl *ctl, tri_live *live,
     said = r->v.outcome.sentence; /* when it was found to hang */
     TRI_TRY(keep_outcome(ctl, r, ev));
     if (live->stopped && live->why == TRI_REASON_HUNG) {
-        r->v.outcome.sentence = said;
+        TRI_TRY(say_hung(ctl, r, said, ev));
         return tri_ctl_fail_run(ctl, live, TRI_REASON_HUNG, 1);
     }
     if (live->stopped && live->why == TRI_REASON_BUDGET) {

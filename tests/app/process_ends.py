@@ -5,6 +5,7 @@ right classes, the answer is right, and no process is left.
     process_ends.py TRIREME MPIEXEC
 """
 import os
+import re
 import sys
 
 import tuned
@@ -17,13 +18,13 @@ model:
   command: [%s, %s, "{what}"]
 space:
   what: {choice: [good, fair, noisy, daemons, memory, hang, deaf, garbage,
-                  killed, orphans, half]}
+                  killed, orphans, half, epochs]}
 ranks: if(what == half, 2, 1)
 objective: {minimize: loss}
 baseline: {what: fair}
 resource: {unit: steps, min: 4, max: 8, eta: 4}
 search: random
-budget: {trials: 11}
+budget: {trials: 12}
 finals: {top: 1, repeats: 2}
 checkpoints: {policy: never}
 timeouts: {startup: 20 s, progress: 1 s, grace: 0.3 s}
@@ -32,7 +33,8 @@ timeouts: {startup: 20 s, progress: 1 s, grace: 0.3 s}
 # by somebody is lost, and to blame the second time.
 FAILED = {"memory": ("oom-host", 2), "hang": ("hung", 2), "deaf": ("hung", 2),
           "garbage": ("bad-exit", 2), "killed": ("killed", 2),
-          "orphans": ("bad-exit", 2), "half": ("bad-exit", 2)}
+          "orphans": ("bad-exit", 2), "half": ("bad-exit", 2),
+          "epochs": ("hung", 2)}
 
 
 def check_runs(trials, runs):
@@ -58,8 +60,11 @@ def main():
     print(tuned.tune("study.yaml", "ends.h5", 4))
     tuned.check_no_survivors()
     trials = {t["what"]: t for t in tuned.table("ends.h5", "trials")}
-    assert len(trials) == 11, trials
+    assert len(trials) == 12, trials
     check_runs(trials, tuned.table("ends.h5", "runs"))
+    said = tuned.run(tuned.trireme, "status", "ends.h5")
+    assert re.search(r"no step beyond 3 in 1 s .*; \d+ lines came with earlier "
+                     "steps: steps must count on", said), said
     answer = tuned.best("ends.h5")
     assert answer["winner"]["configuration"] == {"what": "good"}, answer
     assert answer["baseline"]["configuration"] == {"what": "fair"}, answer

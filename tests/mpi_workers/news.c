@@ -33,6 +33,9 @@ static void lines_in_one_breath_share_the_time(void **state)
     hear(&n, 2, 4);
     hear(&n, 4, 3); /* two steps */
     hear(&n, 4, 9); /* said again: no new step */
+    assert_int_equal(n.n_back, 0);
+    hear(&n, 3, 9); /* nor is one from before */
+    assert_int_equal(n.n_back, 1);
     tri_news_time(&n, 109);
     assert_int_equal(tri_news_peek(&n), 1);
     assert_true(tri_news_next(&n, &line));

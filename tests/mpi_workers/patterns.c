@@ -482,6 +482,8 @@ static void what_is_said_of_lines(void **state)
     char say[300];
 
     (void)state;
+    tri_metrics_say(m, say, sizeof say);
+    assert_string_equal(say, "it printed nothing");
     feed(m, OUT, "hello\nworld\n");
     tri_metrics_say(m, say, sizeof say);
     assert_string_equal(
