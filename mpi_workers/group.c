@@ -290,6 +290,9 @@ tri_status tri_group_vote(MPI_Comm comm, tri_vote *vote, double limit_s)
     MPI_Comm_rank(comm, &rank);
     MPI_Comm_size(comm, &n);
     vote->rank = rank;
+    if (n == 1) { /* alone it beats as well */
+        tri_p2p_look();
+    }
     if (rank == 0) {
         tri_vote sum = *vote;
         tri_vote theirs;

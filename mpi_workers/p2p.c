@@ -28,6 +28,13 @@ void tri_p2p_attend(int (*attend)(void *ctx), void *ctx)
     silent = -1;
 }
 
+void tri_p2p_look(void)
+{
+    if (attendant) {
+        attendant(attendant_ctx);
+    }
+}
+
 int tri_p2p_silent(void)
 {
     return silent;

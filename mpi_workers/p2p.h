@@ -25,6 +25,8 @@ extern volatile sig_atomic_t tri_p2p_abandoned;
  * not wait here itself.  NULL: nobody attends.  Forgets who was silent.
  */
 void tri_p2p_attend(int (*attend)(void *ctx), void *ctx);
+/* Call it now, where there is nobody to wait for. */
+void tri_p2p_look(void);
 /* The rank in MPI_COMM_WORLD whose silence was the first that a wait gave up
  * on since tri_p2p_attend; -1: none. */
 int tri_p2p_silent(void);
