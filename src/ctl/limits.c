@@ -128,6 +128,7 @@ tri_status tri_ctl_stop_run(tri_ctl *ctl, tri_live *live, tri_reason why)
                                    .save = saves_itself(ctl, r, why),
                                    .drain = why == TRI_REASON_DRAINED}};
 
+    live->was_forming = r->v.state == TRI_RUN_FORMING;
     r->v.state = TRI_RUN_LEAVING;
     live->stopped = 1;
     live->why = (uint8_t)why;
@@ -135,10 +136,11 @@ tri_status tri_ctl_stop_run(tri_ctl *ctl, tri_live *live, tri_reason why)
     return tri_ctl_emit(ctl, &c);
 }
 
-/* A group that does not answer is never trusted again. */
-static tri_status strike(tri_ctl *ctl, const tri_run_row *r)
+/* The first `n` ranks of a group that does not answer are never trusted
+ * again. */
+static tri_status strike(tri_ctl *ctl, const tri_run_row *r, int n)
 {
-    for (int i = 0; i < r->v.n_ranks; i++) {
+    for (int i = 0; i < n; i++) {
         tri_rank_row *rank = tri_ctl_rank_row(ctl, r->v.ranks[i]);
         tri_command c = {.kind = TRI_CMD_STRIKE,
                          .u.strike = {.rank = r->v.ranks[i]}};
@@ -180,6 +182,28 @@ static tri_status say_hung(tri_ctl *ctl, const tri_live *live)
     return tri_ctl_say(ctl, r, why);
 }
 
+/* Whether no trial is to blame for a stop that is not answered: the ranks of a
+ * group that forms, and those that have processes, are never in its hands. */
+static int is_ranks_doing(const tri_ctl *ctl, const tri_live *live)
+{
+    return !live->finished && live->why == TRI_REASON_HUNG &&
+           (live->was_forming || ctl->study->model.kind == TRI_MODEL_PROCESS);
+}
+
+/* The leader it was that did not answer; members have nothing to answer, and
+ * show by their beats whether they are there. */
+static tri_status lose_leader(tri_ctl *ctl, tri_live *live)
+{
+    tri_run_row *r = &ctl->runs[live->run];
+    char why[100];
+
+    TRI_TRY(strike(ctl, r, 1));
+    snprintf(why, sizeof why, "rank %d, its leader, did not answer",
+             (int)r->v.ranks[0]);
+    TRI_TRY(tri_ctl_say(ctl, r, why));
+    return tri_ctl_lose_silent(ctl, live);
+}
+
 static tri_status expire(tri_ctl *ctl, tri_live *live)
 {
     tri_run_row *r = &ctl->runs[live->run];
@@ -188,7 +212,10 @@ static tri_status expire(tri_ctl *ctl, tri_live *live)
         TRI_TRY(say_hung(ctl, live));
         return tri_ctl_stop_run(ctl, live, TRI_REASON_HUNG);
     }
-    TRI_TRY(strike(ctl, r));
+    if (is_ranks_doing(ctl, live)) {
+        return lose_leader(ctl, live);
+    }
+    TRI_TRY(strike(ctl, r, r->v.n_ranks));
     if (live->finished) { /* its result stands */
         return tri_ctl_end_run(ctl, live, TRI_RUN_FINISHED, TRI_REASON_NONE, 1);
     }

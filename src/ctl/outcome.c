@@ -443,6 +443,13 @@ static tri_status lose_run(tri_ctl *ctl, tri_live *live, tri_reason reason,
     return wait_again(ctl, trial);
 }
 
+tri_status tri_ctl_lose_silent(tri_ctl *ctl, tri_live *live)
+{
+    const tri_ev_outcome ev = {.lost_rank = ctl->runs[live->run].v.ranks[0]};
+
+    return lose_run(ctl, live, TRI_REASON_RANK_LOST, &ev);
+}
+
 static tri_status on_lost(tri_ctl *ctl, tri_live *live,
                           const tri_ev_outcome *ev)
 {

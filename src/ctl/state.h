@@ -71,12 +71,13 @@ typedef struct tri_live {
     double limit;     /* less the shift when it was set; INFINITY */
     double length;    /* units of resource to do */
     int heap_at;
-    int at;           /* in the list of those in flight */
-    uint8_t finished; /* its result is recorded */
-    uint8_t stopped;  /* a stop was sent, for `why` */
-    uint8_t why;      /* tri_reason: hung, budget, drained */
-    uint8_t in_place; /* went on without forming */
-    int contender;    /* finals */
+    int at;              /* in the list of those in flight */
+    uint8_t finished;    /* its result is recorded */
+    uint8_t stopped;     /* a stop was sent, for `why` */
+    uint8_t why;         /* tri_reason: hung, budget, drained */
+    uint8_t in_place;    /* went on without forming */
+    uint8_t was_forming; /* when the stop was sent */
+    int contender;       /* finals */
 } tri_live;
 
 typedef struct tri_host {
@@ -391,6 +392,8 @@ tri_status tri_ctl_say(tri_ctl *ctl, tri_run_row *r, const char *sentence);
 /* The run did not end well: by the rule of `reason`. */
 tri_status tri_ctl_fail_run(tri_ctl *ctl, tri_live *live, tri_reason reason,
                             int release);
+/* The run's leader, which was struck, is silent. */
+tri_status tri_ctl_lose_silent(tri_ctl *ctl, tri_live *live);
 /* The trial is tried no more. */
 tri_status tri_ctl_give_up(tri_ctl *ctl, int64_t trial, tri_reason reason);
 /* The run ended without blame; its trial waits again. */

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* An idle or forming rank beats every second. */
+/* A rank beats every second, unless it trains. */
 #define SILENT_S 15.0
 /* How long the end may take after TERM or INT, before the record is closed. */
 #define HURRY_S 0.2
@@ -53,17 +53,25 @@ tri_status tri_driver_signals(tri_driver *d)
     return TRI_OK;
 }
 
-/* Whether this rank beats by itself now, so that its silence says something:
- * one that trains may be in a long step. */
-static int beats(const tri_driver *d, const tri_rank_view *r)
+/* How long this rank may be silent: one that trains may be in a long step, and
+ * is judged by its progress; one that has a process beats, but for a wait of
+ * the grace when that is to save itself, and one when it ends. */
+static double silence_of(const tri_driver *d, const tri_rank_view *r)
 {
+    const tri_study *study = tri_ctl_study(d->ctl);
     tri_run_view run;
 
     if (r->run < 0) {
-        return 1;
+        return SILENT_S;
     }
     tri_ctl_run(d->ctl, r->run, &run);
-    return run.state == TRI_RUN_FORMING;
+    if (run.state == TRI_RUN_FORMING) {
+        return SILENT_S;
+    }
+    return run.state == TRI_RUN_RUNNING &&
+                           study->model.kind == TRI_MODEL_PROCESS
+                   ? SILENT_S + 2 * study->timeouts.grace_s
+                   : INFINITY;
 }
 
 static tri_status lose_run(tri_driver *d, int64_t run, int rank)
@@ -78,7 +86,7 @@ static tri_status lose_run(tri_driver *d, int64_t run, int rank)
         return TRI_OK;
     }
     snprintf(sentence, sizeof sentence, "rank %d on %s was silent for %.0f s",
-             rank, d->peers[rank].host, SILENT_S);
+             rank, d->peers[rank].host, tri_now() - d->peers[rank].heard_s);
     memset(&event, 0, sizeof event);
     event.kind = TRI_EV_LOST;
     o->run = run;
@@ -102,7 +110,7 @@ static tri_status lose(tri_driver *d, const tri_rank_view *r)
     tri_event event;
 
     TRI_LOG_JOB(TRI_LOG_WARN, "rank %d on %s was silent for %.0f s: lost", rank,
-                p->host, SILENT_S);
+                p->host, tri_now() - p->heard_s);
     p->gone = 1;
     p->is_up = 0;
     d->has_lost = 1;
@@ -119,7 +127,7 @@ static tri_status lose(tri_driver *d, const tri_rank_view *r)
 
 tri_status tri_driver_find_lost(tri_driver *d)
 {
-    double limit = tri_now() - SILENT_S;
+    double now = tri_now();
     int n = tri_ctl_n_ranks(d->ctl);
 
     for (int i = 0; i < n && !d->ended; i++) {
@@ -127,7 +135,7 @@ tri_status tri_driver_find_lost(tri_driver *d)
 
         tri_ctl_rank(d->ctl, i, &r);
         if (r.rank >= 1 && r.rank < d->world->size && d->peers[r.rank].is_up &&
-            d->peers[r.rank].heard_s < limit && beats(d, &r)) {
+            now - d->peers[r.rank].heard_s > silence_of(d, &r)) {
             TRI_TRY(lose(d, &r));
         }
     }

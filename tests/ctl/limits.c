@@ -110,6 +110,43 @@ static void an_answer_in_time_saves_the_ranks(void **state)
     world_fini(&w);
 }
 
+/* What has the trial's processes, and what comes together, is never in the
+ * trial's hands: a leader that does not answer is lost, and it alone. */
+static void a_silent_leader_is_lost(void **state)
+{
+    static const char process[] =
+            "study: t\nmodel: {kind: process, command: [train]}\n"
+            "space: {x: {int: [0, 99]}}\nranks: 2\n"
+            "objective: {minimize: loss}\nresource: {min: 1, max: 9, eta: 3}\n"
+            "budget: {trials: 50}\nfinals: none\n";
+
+    (void)state;
+    for (int formed = 0; formed < 2; formed++) {
+        world w;
+
+        world_init(&w, process);
+        world_begin(&w, 3, 3);
+        if (formed) {
+            world_formed(&w, 0);
+        }
+        at(&w, 60);
+        assert_int_equal(verdict(&w, 0)->verdict, TRI_VERDICT_STOP);
+        at(&w, 75);
+        assert_int_equal(world_count(&w, TRI_CMD_STRIKE), 1);
+        assert_int_equal(world_command(&w, TRI_CMD_STRIKE, 0)->u.strike.rank,
+                         1);
+        assert_int_equal(run(&w, 0).status, TRI_RUN_LOST);
+        assert_int_equal(run(&w, 0).reason, TRI_REASON_RANK_LOST);
+        assert_string_equal(run(&w, 0).outcome.sentence,
+                            "rank 1, its leader, did not answer");
+        /* its member goes on, with another */
+        assert_int_equal(
+                world_command(&w, TRI_CMD_ASSIGN, 0)->u.assign.ranks[0], 2);
+        world_retell(&w);
+        world_fini(&w);
+    }
+}
+
 static void progress_follows_the_slowest_step(void **state)
 {
     world w;
@@ -432,6 +469,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
             cmocka_unit_test(no_first_report_in_time),
             cmocka_unit_test(an_answer_in_time_saves_the_ranks),
+            cmocka_unit_test(a_silent_leader_is_lost),
             cmocka_unit_test(progress_follows_the_slowest_step),
             cmocka_unit_test(gaps_shift_limits),
             cmocka_unit_test(virtual_time_judges_no_run),
