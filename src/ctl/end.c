@@ -60,16 +60,34 @@ static const char *say_finals(tri_ctl *ctl)
                    : "";
 }
 
+/* Where a study went on and nothing came of it for want of time; else "". */
+static const char *say_idle(tri_ctl *ctl)
+{
+    const tri_study *s = ctl->study;
+    int64_t n = ctl->n_runs;
+    int idle = ctl->epoch > 1 && n > 0 && ctl->runs[n - 1].v.epoch < ctl->epoch;
+    int runs_left = s->budget.runs == TRI_UNLIMITED ||
+                    ctl->search_runs < s->budget.runs;
+
+    return idle && !ctl->cut && s->budget.time_s != TRI_UNLIMITED &&
+                           tri_ctl_may_create(ctl) && runs_left
+                   ? say(ctl,
+                         "; nothing was added: budget.time (%.6g s) "
+                         "leaves no room for another run",
+                         s->budget.time_s)
+                   : "";
+}
+
 tri_status tri_ctl_end_done(tri_ctl *ctl)
 {
     const char *parked = ctl->n_parked
                                  ? say(ctl, "; %lld parked for want of ranks",
                                        (long long)ctl->n_parked)
                                  : "";
-    const char *why = say(ctl, "%s: %lld trials, %lld runs%s%s",
+    const char *why = say(ctl, "%s: %lld trials, %lld runs%s%s%s",
                           ctl->cut ? "stopped for --max-time" : "done",
                           (long long)ctl->n_trials, (long long)ctl->n_runs,
-                          say_finals(ctl), parked);
+                          say_finals(ctl), parked, say_idle(ctl));
 
     /* nothing will go on from them; a raised budget starts afresh */
     for (int64_t i = 0; !ctl->cut && i < ctl->n_trials; i++) {

@@ -332,6 +332,13 @@ static void the_budget_stops_the_search(void **state)
     tri_ctl_progress(w.ctl, &p);
     assert_int_equal(p.failed, 0);
     assert_int_equal(p.best_trial, 1);
+    assert_null(strstr(w.why, "nothing was added"));
+    world_open(&w); /* more trials, and no time for them */
+    world_edit(&w, HEAD "budget: {trials: 70, time: 100 s}\nfinals: none\n");
+    world_pool(&w, 2, 2);
+    world_clock(&w, 0);
+    assert_true(w.ended);
+    assert_non_null(strstr(w.why, "nothing was added: budget.time (100 s)"));
     world_fini(&w);
 }
 
