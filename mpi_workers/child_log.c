@@ -21,6 +21,19 @@ struct tri_child_log {
     char *end; /* ring; NULL: no limit */
 };
 
+/* Since the last log that was written whole, one was not: a folder or a disk
+ * that has no room is the same for all runs. */
+static int was_warned;
+
+static void warn(const char *what, const char *path, int error)
+{
+    if (!was_warned) {
+        TRI_LOG(TRI_LOG_WARN, "%s%s: %s; not said of others until one works",
+                what, path, strerror(error));
+    }
+    was_warned = 1;
+}
+
 tri_child_log *tri_child_log_open(const char *path, uint64_t max)
 {
     tri_child_log *log = calloc(1, sizeof *log);
@@ -33,8 +46,7 @@ tri_child_log *tri_child_log_open(const char *path, uint64_t max)
         log->end = max ? malloc(log->end_bytes + 1) : NULL;
     }
     if (!log || log->fd < 0 || (max && !log->end)) {
-        TRI_LOG(TRI_LOG_WARN, "output is not copied to %s: %s", path,
-                strerror(errno));
+        warn("output is not copied to ", path, errno);
         tri_child_log_close(log);
         return NULL;
     }
@@ -50,8 +62,7 @@ static void put(tri_child_log *log, const char *bytes, size_t n)
             bytes += done;
             n -= (size_t)done;
         } else if (done == 0 || errno != EINTR) {
-            TRI_LOG(TRI_LOG_WARN, "the log of a process ends early: %s",
-                    strerror(errno));
+            warn("the log of a process ends early", "", errno);
             close(log->fd);
             log->fd = -1;
         }
@@ -118,6 +129,7 @@ void tri_child_log_close(tri_child_log *log)
         put_end(log);
     }
     if (log->fd >= 0) {
+        was_warned = 0;
         close(log->fd);
     }
     free(log->end);

@@ -2,8 +2,8 @@
  * A file that a process's output is copied to, of bounded size: the beginning
  * goes to the file as it comes; of what does not fit the end is kept in memory
  * and written at close, behind a line that says how much was left out between
- * the two.  What cannot be written is warned of once, and given up.  Knows
- * nothing of processes.
+ * the two.  What cannot be written is given up, and warned of once for all logs
+ * until one can.  Knows nothing of processes.
  */
 #ifndef TRI_MPI_WORKERS_CHILD_LOG_H
 #define TRI_MPI_WORKERS_CHILD_LOG_H

@@ -27,6 +27,7 @@ typedef struct list { /* by run */
 } list;
 
 static list good, failing; /* of this rank's process */
+static int was_warned;     /* that there is no directory for them */
 
 static void name_file(const tri_study *study, const written *w, char *path,
                       size_t bytes)
@@ -100,10 +101,16 @@ int tri_logs_begin(const tri_study *study, const tri_facts *facts, char *path,
     }
     name_file(study, &w, path, bytes);
     if (tri_tree_make_parents(path) != 0) {
-        TRI_LOG(TRI_LOG_WARN, "no log '%s': its directory cannot be made: %s",
-                path, strerror(errno));
+        if (!was_warned) {
+            TRI_LOG(TRI_LOG_WARN,
+                    "no log '%s', nor others in its directory, which cannot "
+                    "be made: %s",
+                    path, strerror(errno));
+        }
+        was_warned = 1;
         return 0;
     }
+    was_warned = 0;
     return 1;
 }
 
@@ -125,4 +132,5 @@ void tri_logs_forget(void)
     free(good.at);
     free(failing.at);
     good = failing = (list){0};
+    was_warned = 0;
 }

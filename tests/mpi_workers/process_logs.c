@@ -3,7 +3,9 @@
  */
 #include "mpi_workers/process_logs.h"
 
+#include "mpi_workers/child_log.h"
 #include "tests/tri_cmocka.h"
+#include "trireme/log.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -111,6 +113,52 @@ static void all_or_none(void **state)
     tri_study_destroy(none);
 }
 
+static int n_warnings;
+
+static void count_warning(void *ctx, tri_log_level level, int rank,
+                          const char *line)
+{
+    (void)ctx;
+    (void)rank;
+    (void)line;
+    n_warnings += level == TRI_LOG_WARN;
+}
+
+/* Each run would say the same. */
+static void what_cannot_be_is_said_once(void **state)
+{
+    tri_study *s = read_study(", log_dir: {dir: p/logs}");
+    tri_child_log *log;
+    char path[300];
+
+    (void)state;
+    n_warnings = 0;
+    tri_log_setup(count_warning, NULL, TRI_LOG_WARN, 1);
+    snprintf(path, sizeof path, "%s/p", folder); /* a file: no directory */
+    log = tri_child_log_open(path, 0);
+    assert_non_null(log);
+    tri_child_log_close(log);
+    for (int i = 0; i < 3; i++) {
+        const tri_facts facts = {.run = i};
+
+        assert_false(tri_logs_begin(s, &facts, path, sizeof path));
+    }
+    assert_int_equal(n_warnings, 1);
+    for (int i = 0; i < 3; i++) {
+        assert_null(tri_child_log_open(folder, 0));
+        log = tri_child_log_open("/dev/full", 0);
+        tri_child_log_write(log, "x", 1);
+        tri_child_log_close(log);
+    }
+    assert_int_equal(n_warnings, 2);
+    tri_child_log_close(tri_child_log_open("/dev/null", 0));
+    assert_null(tri_child_log_open(folder, 0));
+    assert_int_equal(n_warnings, 3);
+    tri_log_setup(NULL, NULL, TRI_LOG_WARN, 1);
+    tri_logs_forget();
+    tri_study_destroy(s);
+}
+
 static int setup(void **state)
 {
     (void)state;
@@ -133,6 +181,7 @@ int main(void)
             cmocka_unit_test(the_latest_stay),
             cmocka_unit_test(started_again),
             cmocka_unit_test(all_or_none),
+            cmocka_unit_test(what_cannot_be_is_said_once),
     };
 
     return cmocka_run_group_tests(tests, setup, teardown);
