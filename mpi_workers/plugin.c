@@ -135,6 +135,8 @@ static void fill_setup(tri_trial *t, const tri_trial_setup *s)
 /* What this rank needs before the plugin is asked. */
 static tri_status prepare(tri_trial *t, const tri_trial_setup *setup)
 {
+    tri_status st;
+
     t->study = setup->study;
     t->group = setup->comm;
     t->at = setup->first_step;
@@ -149,10 +151,10 @@ static tri_status prepare(tri_trial *t, const tri_trial_setup *setup)
     tri_plugin_heard_init(&t->heard, t->study, t->at);
     find_study_dir(t);
     TRI_TRY(tri_plugin_values_create(t->study, setup->config, &t->values));
-    t->reason = TRI_REASON_IMPORT_ERROR;
-    TRI_TRY(tri_plugin_of(t->study, &t->caller.plugin));
-    t->reason = TRI_REASON_NONE;
-    return TRI_OK;
+    st = tri_plugin_of(t->study, &t->caller.plugin);
+    t->reason = st == TRI_OK || st == TRI_EPEER ? TRI_REASON_NONE
+                                                : TRI_REASON_IMPORT_ERROR;
+    return st;
 }
 
 static void put_failure(tri_status st, tri_reason reason, tri_vote *vote)

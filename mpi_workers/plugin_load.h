@@ -21,12 +21,19 @@ typedef struct tri_plugin {
 
 /* Load the library at `path`, as the study names it.  [out] out.  TRI_EIO: it
  * cannot be read or loaded; TRI_EINVAL: a function is missing, or it is built
- * for another MPI; TRI_EVERSION.  The sentence names the library. */
+ * for another MPI; TRI_EVERSION; TRI_EPEER: code of its own, which runs in
+ * loading, crashes (plugin_crash.h).  The sentence names the library. */
 tri_status tri_plugin_load(const char *path, tri_plugin *out);
+
+/* Whether it can be loaded, found in another process, which is ended where it
+ * takes longer than `limit_s`: that, and crashes, are TRI_EINVAL.  What the
+ * library prints then is not shown, but for a backtrace. */
+tri_status tri_plugin_probe(const char *path, double limit_s);
 
 /* The library of a plugin study. */
 tri_status tri_plugin_of(const tri_study *study, tri_plugin *out);
-/* Whether a study's plugin can be used; TRI_OK for other models. */
+/* Whether a study's plugin can be used, by tri_plugin_probe; TRI_OK for other
+ * models. */
 tri_status tri_plugin_check(const tri_study *study);
 
 #endif

@@ -36,6 +36,9 @@ static void what_check_says(void **state)
     write_study(TRI_PLUGINS "/next_version.so", small);
     cli_expect_json_error(cli_run("check plugin.yaml --json"), 1, "version",
                           "is built for version 2");
+    write_study(TRI_PLUGINS "/loads_exit_at_once.so", small);
+    cli_expect_sentence(cli_run("check plugin.yaml"), 1,
+                        "ended the process as it was loaded, with status 3");
     cli_write("text.so", "int main;\n");
     write_study("text.so", small);
     cli_expect_json_error(cli_run("check plugin.yaml --json"), 1, "io",

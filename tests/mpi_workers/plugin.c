@@ -83,6 +83,38 @@ static void a_library_is_checked(void **state)
     unlink(text);
 }
 
+/* A library that does not survive its loading costs a sentence. */
+static void loading_is_tried(void **state)
+{
+    static const struct {
+        const char *library;
+        double limit_s;
+        const char *said;
+    } bad[] = {
+            {"loads_crash", 60, "crashed as it was loaded: signal 11"},
+            {"loads_hang", 0.05, "was not loaded in 0.05 s"},
+            {"loads_exit", 60, "called exit as it was loaded"},
+            {"loads_exit_at_once", 60,
+             "ended the process as it was loaded, with status 3"},
+    };
+
+    (void)state;
+    assert_int_equal(tri_plugin_probe(TRI_PLUGINS "/ways.so", 60), TRI_OK);
+    assert_int_equal(tri_plugin_probe(TRI_PLUGINS "/next_version.so", 60),
+                     TRI_EVERSION);
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        char path[512];
+
+        snprintf(path, sizeof path, TRI_PLUGINS "/%s.so", bad[i].library);
+        assert_int_equal(tri_plugin_probe(path, bad[i].limit_s), TRI_EINVAL);
+        if (!strstr(tri_error_last()->sentence, bad[i].said)) {
+            print_error("said: %s\n", tri_error_last()->sentence);
+        }
+        assert_non_null(strstr(tri_error_last()->sentence, bad[i].said));
+        assert_non_null(strstr(tri_error_last()->sentence, path));
+    }
+}
+
 static void a_path_is_relative_to_the_study(void **state)
 {
     tri_study *s = read_study("libc.so.6", "minimize: loss", "steps");
@@ -334,6 +366,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
             cmocka_unit_test(a_library_is_checked),
+            cmocka_unit_test(loading_is_tried),
             cmocka_unit_test(a_path_is_relative_to_the_study),
             cmocka_unit_test(values_have_types),
             cmocka_unit_test(options_are_plain),

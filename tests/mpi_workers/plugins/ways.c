@@ -272,3 +272,10 @@ int32_t trireme_trial_abi(void)
 {
     return TRIREME_TRIAL_ABI + OTHER_ABI;
 }
+
+#ifdef ON_LOAD
+__attribute__((constructor)) static void on_load(void)
+{
+    ON_LOAD;
+}
+#endif
