@@ -168,13 +168,13 @@ static void on_signal(int signo)
  * sanitizer is not yet there at that time. */
 static volatile sig_atomic_t is_early;
 
+#if !defined __SANITIZE_ADDRESS__ && !defined __SANITIZE_THREAD__
 static void on_early_signal(int signo)
 {
     (void)signo;
     is_early = 1;
 }
 
-#ifndef __SANITIZE_ADDRESS__
 static void wait_for_signals(void)
 {
     struct sigaction action = {.sa_handler = on_early_signal,
