@@ -182,22 +182,21 @@ static tri_status say_hung(tri_ctl *ctl, const tri_live *live)
     return tri_ctl_say(ctl, r, why);
 }
 
-/* Whether no trial is to blame for a stop that is not answered: the ranks of a
- * group that forms, and those that have processes, are never in its hands. */
-static int is_ranks_doing(const tri_ctl *ctl, const tri_live *live)
+/* Whether what runs on its ranks cannot keep them from answering: a group that
+ * forms does not run yet, and processes are not the ranks themselves.  Then it
+ * was the leader that did not answer; members have nothing to answer, and show
+ * by their beats whether they are there. */
+static int is_free_to_answer(const tri_ctl *ctl, const tri_live *live)
 {
-    return !live->finished && live->why == TRI_REASON_HUNG &&
-           (live->was_forming || ctl->study->model.kind == TRI_MODEL_PROCESS);
+    return live->was_forming || ctl->study->model.kind == TRI_MODEL_PROCESS;
 }
 
-/* The leader it was that did not answer; members have nothing to answer, and
- * show by their beats whether they are there. */
+/* No trial is to blame. */
 static tri_status lose_leader(tri_ctl *ctl, tri_live *live)
 {
     tri_run_row *r = &ctl->runs[live->run];
     char why[100];
 
-    TRI_TRY(strike(ctl, r, 1));
     snprintf(why, sizeof why, "rank %d, its leader, did not answer",
              (int)r->v.ranks[0]);
     TRI_TRY(tri_ctl_say(ctl, r, why));
@@ -212,15 +211,14 @@ static tri_status expire(tri_ctl *ctl, tri_live *live)
         TRI_TRY(say_hung(ctl, live));
         return tri_ctl_stop_run(ctl, live, TRI_REASON_HUNG);
     }
-    if (is_ranks_doing(ctl, live)) {
-        return lose_leader(ctl, live);
-    }
-    TRI_TRY(strike(ctl, r, r->v.n_ranks));
+    TRI_TRY(strike(ctl, r, is_free_to_answer(ctl, live) ? 1 : r->v.n_ranks));
     if (live->finished) { /* its result stands */
         return tri_ctl_end_run(ctl, live, TRI_RUN_FINISHED, TRI_REASON_NONE, 1);
     }
     if (live->why == TRI_REASON_HUNG) {
-        return tri_ctl_fail_run(ctl, live, TRI_REASON_HUNG, 1);
+        return is_free_to_answer(ctl, live)
+                       ? lose_leader(ctl, live)
+                       : tri_ctl_fail_run(ctl, live, TRI_REASON_HUNG, 1);
     }
     return tri_ctl_interrupt_run(ctl, live,
                                  live->why == TRI_REASON_BUDGET

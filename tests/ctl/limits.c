@@ -147,6 +147,33 @@ static void a_silent_leader_is_lost(void **state)
     }
 }
 
+/* So is one that dies when its run has a result, which stands. */
+static void a_leader_dies_at_the_end(void **state)
+{
+    static const char process[] =
+            "study: t\nmodel: {kind: process, command: [train],\n"
+            "  resume: checkpoint}\n"
+            "space: {x: {int: [0, 99]}}\nranks: 2\n"
+            "objective: {minimize: loss}\nresource: {min: 1, max: 9, eta: 3}\n"
+            "budget: {trials: 50}\nfinals: none\n";
+    world w;
+
+    (void)state;
+    world_init(&w, process);
+    world_begin(&w, 3, 3);
+    world_formed(&w, 0);
+    world_finished(&w, 0, 1);
+    assert_int_equal(verdict(&w, 0)->save, 1);
+    at(&w, 500);
+    assert_int_equal(world_count(&w, TRI_CMD_STRIKE), 1);
+    assert_int_equal(world_command(&w, TRI_CMD_STRIKE, 0)->u.strike.rank, 1);
+    assert_int_equal(run(&w, 0).status, TRI_RUN_FINISHED);
+    assert_int_equal(world_command(&w, TRI_CMD_ASSIGN, 0)->u.assign.ranks[0],
+                     2);
+    world_retell(&w);
+    world_fini(&w);
+}
+
 static void progress_follows_the_slowest_step(void **state)
 {
     world w;
@@ -477,6 +504,7 @@ int main(void)
             cmocka_unit_test(no_first_report_in_time),
             cmocka_unit_test(an_answer_in_time_saves_the_ranks),
             cmocka_unit_test(a_silent_leader_is_lost),
+            cmocka_unit_test(a_leader_dies_at_the_end),
             cmocka_unit_test(progress_follows_the_slowest_step),
             cmocka_unit_test(gaps_shift_limits),
             cmocka_unit_test(virtual_time_judges_no_run),
