@@ -51,6 +51,7 @@ typedef struct standing {
     int64_t ended[TRI_RUN_STOPPED + 1]; /* runs, finals included, by status */
     int epoch, live;
     double age_s;
+    char fault[320]; /* that its last opening ended with; "" */
 } standing;
 
 static const char *state_of(const standing *s)
@@ -70,6 +71,27 @@ static const char *state_of(const standing *s)
     default:
         return "search";
     }
+}
+
+/* An opening may end by a fault after its search did, where its tables found no
+ * room: that is in FILE.h5.exit alone. */
+static void find_fault(const char *file, standing *s)
+{
+    char path[4096];
+    const char *reason = NULL;
+    int status = 0;
+    int epoch = 0;
+    json_t *o;
+
+    snprintf(path, sizeof path, "%s.exit", file);
+    o = json_load_file(path, 0, NULL);
+    if (o &&
+        json_unpack(o, "{s:i, s:s, s:i}", "status", &status, "reason", &reason,
+                    "epoch", &epoch) == 0 &&
+        status == TRI_EXIT_FAULT && epoch == s->epoch) {
+        snprintf(s->fault, sizeof s->fault, "%s", reason);
+    }
+    json_decref(o);
 }
 
 static void count_runs(standing *s)
@@ -220,6 +242,9 @@ static void print_json(const standing *s)
     json_object_set_new(o, "ranks", ranks);
     json_object_set_new(o, "failures", tri_app_failures_json(p));
     json_object_set_new(o, "deadline_s", tri_app_json_real(p->deadline_s));
+    json_object_set_new(o, "fault",
+                        s->fault[0] ? tri_app_json_text(s->fault)
+                                    : json_null());
     json_object_set_new(o, "why",
                         p->state == TRI_CTL_ENDED
                                 ? tri_app_json_text(p->end_why)
@@ -283,6 +308,9 @@ static void print_text(const standing *s)
     if (p->state == TRI_CTL_ENDED && p->end_why && p->end_why[0]) {
         printf("end       %s\n", p->end_why);
     }
+    if (s->fault[0]) {
+        printf("fault     %s; tune --resume goes on\n", s->fault);
+    }
     printf("time      %s of study time, last change %s ago\n",
            tri_app_duration(p->time_s, time, sizeof time),
            tri_app_duration(s->age_s, age, sizeof age));
@@ -317,6 +345,7 @@ int tri_app_status(int argc, char **argv)
     if (look(o.common.file, &s) != TRI_OK) {
         return tri_app_fail();
     }
+    find_fault(o.common.file, &s);
     if (o.common.json) {
         print_json(&s);
     } else {

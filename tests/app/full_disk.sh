@@ -64,6 +64,8 @@ for size in 12 16 24 40 64 80 120 160 200 208 232 280 400; do
     mount -t tmpfs -o "size=${size}k" tmpfs "$disk"
     tune $size
     if [ "$status" = 4 ]; then
+        "$trireme" status disk/s.h5 > log 2>&1 || fail "$size: no status"
+        grep -q "^fault .*\(full\|No space\)" log || fail "$size: fault"
         tune $size --resume
         mount -o remount,size=4M "$disk"
         tune 4096 --resume
