@@ -407,6 +407,9 @@ tri_status tri_ctl_end_run(tri_ctl *ctl, tri_live *live, tri_run_status status,
     r->v.status = status;
     r->v.reason = reason;
     r->v.end_s = isnan(r->v.end_s) ? ctl->now : r->v.end_s;
+    if (r->v.outcome.steps_done < 0 && r->v.reports > 0) { /* no last word */
+        r->v.outcome.steps_done = r->v.last_step;
+    }
     if (status == TRI_RUN_FAILED || status == TRI_RUN_LOST) {
         ctl->failures[reason]++;
     }

@@ -277,6 +277,8 @@ static void a_drain_without_answers_ends(void **state)
     world_init(&w, plain);
     world_begin(&w, 2, 2);
     world_formed(&w, 0);
+    world_formed(&w, 1);
+    world_report(&w, 1, 0.1);
     w.now = 5;
     world_drain(&w, TRI_DRAIN_SIGNAL);
     assert_int_equal(world_count(&w, TRI_CMD_VERDICT), 2);
@@ -287,6 +289,7 @@ static void a_drain_without_answers_ends(void **state)
     assert_int_equal(w.status, 3);
     assert_string_equal(w.why, "drained for a signal");
     assert_int_equal(run(&w, 1).status, TRI_RUN_INTERRUPTED);
+    assert_int_equal(run(&w, 1).outcome.steps_done, 1); /* by its reports */
     tri_ctl_trial(w.ctl, 1, &t);
     assert_int_equal(t.suspicion, 0);
     assert_int_equal(t.state, TRI_TRIAL_RUNNING); /* it waits to go on */
