@@ -232,6 +232,33 @@ static int fits(const tri_ctl *ctl, int ranks)
     return ranks <= ctl->pack.n_free;
 }
 
+/* Trials that the end of the job has cut off as often as they have attempts may
+ * be what ends it.  They run one at a time, and then only the one that ran is
+ * blamed: those that were beside it by chance come to their results. */
+static int is_doubted(const tri_ctl *ctl, int64_t trial)
+{
+    return ctl->trials[trial].cuts >= ctl->study->failures.max_attempts;
+}
+
+static int a_doubted_runs(const tri_ctl *ctl)
+{
+    for (int i = 0; i < ctl->n_flying; i++) {
+        const tri_live *live = &ctl->lives[ctl->flying[i]];
+
+        if (is_doubted(ctl, ctl->runs[live->run].v.trial)) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+static int may_run_beside(const tri_ctl *ctl, int64_t trial)
+{
+    int comes_next = ctl->head >= 0 && is_doubted(ctl, ctl->head);
+
+    return !is_doubted(ctl, trial) || !(comes_next || a_doubted_runs(ctl));
+}
+
 static void unqueue(tri_ctl *ctl, size_t at)
 {
     int64_t *list = ctl->queue.list;
@@ -273,7 +300,8 @@ static tri_status start_queued(tri_ctl *ctl, int *went)
          i < ctl->queue.n && i < ctl->queue_at + LOOK_AHEAD; i++) {
         int64_t trial = ctl->queue.list[i];
 
-        if (tri_ctl_time_allows(ctl, waiting_s(ctl, trial))) {
+        if (tri_ctl_time_allows(ctl, waiting_s(ctl, trial)) &&
+            may_run_beside(ctl, trial)) {
             unqueue(ctl, i);
             *went = 1;
             return start_or_wait(ctl, trial);
@@ -348,7 +376,8 @@ static tri_status backfill(tri_ctl *ctl, double head_start, int *went)
          i < ctl->queue.n && i < ctl->queue_at + LOOK_AHEAD; i++) {
         trial = ctl->queue.list[i];
         if (may_slip_in(ctl, ctl->trials[trial].ranks, waiting_s(ctl, trial),
-                        head_start)) {
+                        head_start) &&
+            may_run_beside(ctl, trial)) {
             unqueue(ctl, i);
             *went = 1;
             return start_waiting(ctl, trial);
@@ -475,33 +504,49 @@ tri_status tri_ctl_go_on(tri_ctl *ctl, tri_live *live, int *went)
 
 /* ---- phases ---- */
 
-/* There is no time for an answer, as the job ends.  That blames nobody, but may
- * be the doing of what runs, such as a rank that ends itself: a study must end,
- * so there is a limit to it, of twice as many as attempts. */
-static tri_status end_now(tri_ctl *ctl, tri_live *live)
+/* The job ends while this runs, by nobody's wish that is known: that may be the
+ * doing of what runs, such as a rank that ends itself.  A study must end, so
+ * there is a limit to it, of twice as many as attempts. */
+static tri_status note_cut(tri_ctl *ctl, tri_run_row *r, int *is_last)
 {
-    tri_run_row *r = &ctl->runs[live->run];
     tri_trial_row *t = &ctl->trials[r->v.trial];
     char why[120];
+
+    *is_last = ++t->cuts >= 2 * ctl->study->failures.max_attempts;
+    if (!*is_last) {
+        return TRI_OK;
+    }
+    snprintf(why, sizeof why,
+             "it ran when the job was ended, for the %dth time: twice "
+             "failures.max_attempts",
+             t->cuts);
+    return tri_ctl_say(ctl, r, why);
+}
+
+/* There is no time for an answer.  `blames`: 0 nobody, 1 what runs, 2 what runs
+ * and is doubted. */
+static tri_status end_now(tri_ctl *ctl, tri_live *live, int blames)
+{
+    tri_run_row *r = &ctl->runs[live->run];
+    int is_last = 0;
 
     if (live->finished) {
         return tri_ctl_end_run(ctl, live, TRI_RUN_FINISHED, TRI_REASON_NONE, 1);
     }
     if (r->v.phase == TRI_PHASE_SEARCH &&
-        ++t->cuts >= 2 * ctl->study->failures.max_attempts) {
-        t->attempts = (int16_t)ctl->study->failures.max_attempts;
-        snprintf(why, sizeof why,
-                 "it ran when the job was ended, for the %dth time: twice "
-                 "failures.max_attempts",
-                 t->cuts);
-        TRI_TRY(tri_ctl_say(ctl, r, why));
+        (blames == 1 || (blames == 2 && is_doubted(ctl, r->v.trial)))) {
+        TRI_TRY(note_cut(ctl, r, &is_last));
     }
-    return tri_ctl_interrupt_run(ctl, live, TRI_RUN_INTERRUPTED,
-                                 TRI_REASON_DRAINED);
+    return is_last ? tri_ctl_fail_run(ctl, live, TRI_REASON_KILLED, 1)
+                   : tri_ctl_interrupt_run(ctl, live, TRI_RUN_INTERRUPTED,
+                                           TRI_REASON_DRAINED);
 }
 
 tri_status tri_ctl_drain(tri_ctl *ctl, int why)
 {
+    /* after a drain in order the end of the job is no surprise */
+    int blames = ctl->draining ? 0 : 1 + a_doubted_runs(ctl);
+
     if (ctl->ended || (ctl->draining && why != TRI_DRAIN_NOW)) {
         return TRI_OK;
     }
@@ -513,7 +558,7 @@ tri_status tri_ctl_drain(tri_ctl *ctl, int why)
         tri_live *live = &ctl->lives[ctl->flying[i]];
 
         if (why == TRI_DRAIN_NOW) {
-            TRI_TRY(end_now(ctl, live));
+            TRI_TRY(end_now(ctl, live, blames));
         } else if (ctl->runs[live->run].v.state != TRI_RUN_LEAVING) {
             TRI_TRY(tri_ctl_stop_run(ctl, live, TRI_REASON_DRAINED));
         }

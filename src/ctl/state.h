@@ -48,7 +48,8 @@ typedef struct tri_trial_row {
     int16_t checkpoint_rung; /* the rung it was written in */
     int16_t attempt;         /* of its next or present run at `rung` */
     int16_t attempts;        /* at `rung`, those that a drain ended left out */
-    int16_t cuts; /* of these, the ones that the end of the job cut off */
+    int16_t cuts; /* at `rung`, runs that an end of the job cut off that no
+                   * drain in order came before */
     uint8_t place, parked, suspicion, retried, reason;
     uint8_t shelved; /* no time for its promotion in this opening */
     uint8_t held;    /* promoted, but its finished run still writes */

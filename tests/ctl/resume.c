@@ -129,6 +129,68 @@ static void a_drain_at_once_has_an_end(void **state)
     world_fini(&w);
 }
 
+/* Do what there is to do until the killer's run is under way or the search is
+ * done.  Returns whether the killer runs. */
+static int work_until_killed(world *w, int64_t killer)
+{
+    while (w->n_runs) {
+        wrun *r = &w->runs[0];
+
+        for (int i = 0; i < w->n_runs; i++) {
+            if (w->runs[i].trial == killer) {
+                return 1;
+            }
+        }
+        if (r->state == WRUN_SAVING) {
+            world_paused(w, r->run, "");
+        } else {
+            world_run(w, r->run, (double)r->trial);
+        }
+    }
+    return 0;
+}
+
+/* Those that are in flight beside it each time are not given up with it. */
+static void who_ends_the_job_is_found(void **state)
+{
+    const int64_t killer = 1;
+    world w;
+    int cuts = 0;
+
+    (void)state;
+    world_init(&w, small);
+    for (world_begin(&w, 3, 3); work_until_killed(&w, killer); cuts++) {
+        world_drain(&w, TRI_DRAIN_NOW);
+        world_begin(&w, 3, 3);
+    }
+    assert_int_equal(cuts, 8);
+    for (int64_t i = 0; i < tri_ctl_n_trials(w.ctl); i++) {
+        assert_int_equal(trial(&w, i).state == TRI_TRIAL_FAILED, i == killer);
+    }
+    world_retell(&w);
+    world_fini(&w);
+}
+
+/* USR1 and then TERM, as batch scripts send them, is no surprise. */
+static void a_drain_in_order_is_not_counted(void **state)
+{
+    world w;
+
+    (void)state;
+    world_init(&w, small);
+    for (int i = 0; i < 20; i++) {
+        world_begin(&w, 2, 2);
+        assert_int_equal(w.n_runs, 2);
+        world_drain(&w, TRI_DRAIN_SIGNAL);
+        world_drain(&w, TRI_DRAIN_NOW);
+        assert_true(w.ended);
+    }
+    assert_true(trial(&w, 0).state != TRI_TRIAL_FAILED);
+    assert_true(trial(&w, 1).state != TRI_TRIAL_FAILED);
+    world_retell(&w);
+    world_fini(&w);
+}
+
 /* The ranks that a trial needs are its own; fewer park it. */
 static void fewer_ranks_park(void **state)
 {
@@ -330,6 +392,8 @@ int main(void)
             cmocka_unit_test(several_witness_each_other),
             cmocka_unit_test(a_drain_blames_nobody),
             cmocka_unit_test(a_drain_at_once_has_an_end),
+            cmocka_unit_test(who_ends_the_job_is_found),
+            cmocka_unit_test(a_drain_in_order_is_not_counted),
             cmocka_unit_test(fewer_ranks_park),
             cmocka_unit_test(more_ranks_bring_back),
             cmocka_unit_test(done_already_unless_edited),
