@@ -77,8 +77,7 @@ def check(name, path, expected):
     place(name, path)
     text = shorten(name)
     before = scratch()
-    said = tuned.run(tuned.trireme, "check", os.path.join(FOLDER,
-                                                          f"{name}.yaml"))
+    said = tuned.run(tuned.trireme, "check", f"{name}.yaml", PATH=PATH)
     assert "note" not in said, said
     ranks = int(re.search(r"(?m)^  gpus: (\d+)$", text).group(1))
     tuned.tune(f"{name}.yaml", f"{name}.h5", ranks + 1, "--quiet", PATH=PATH)
