@@ -20,7 +20,7 @@ static void begin(world *w, const char *study, int ranks)
 {
     world_init(w, study);
     w->sentence = "No module named 'foo'";
-    world_begin(w, ranks, 1);
+    world_begin(w, ranks, 2);
 }
 
 static void fail_next(world *w, tri_reason reason)
