@@ -91,7 +91,7 @@ tri_status tri_ctl_start(tri_ctl *ctl, int64_t trial, tri_phase phase, int rung,
     live->first_s = ctl->now;
     live->length = phase == TRI_PHASE_SEARCH ? tri_ctl_length(ctl, trial, rung)
                                              : (double)resource;
-    tri_ctl_set_limit(ctl, live, ctl->study->timeouts.startup_s);
+    tri_ctl_set_limit(ctl, live, tri_ctl_forming_limit(ctl));
     if (phase == TRI_PHASE_SEARCH) {
         ctl->search_runs++;
         TRI_TRY(tri_ctl_set_place(ctl, trial, TRI_PLACE_FLYING));
@@ -517,7 +517,7 @@ static tri_status note_cut(tri_ctl *ctl, tri_run_row *r, int *is_last)
         return TRI_OK;
     }
     snprintf(why, sizeof why,
-             "it ran when the job was ended, for the %dth time: twice "
+             "the job ended while it ran, %d times: twice "
              "failures.max_attempts",
              t->cuts);
     return tri_ctl_say(ctl, r, why);

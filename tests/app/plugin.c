@@ -5,6 +5,7 @@
 #include "tests/app/cli.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static void write_study(const char *library, const char *rest)
@@ -123,29 +124,75 @@ static void one_that_hangs(void **state)
     json_decref(o);
 }
 
-/* So does the rank of one that crashes, twice; then that is final. */
-static void one_that_crashes(void **state)
+/* So does the rank of one that crashes or calls exit, twice; then that is
+ * final. */
+static void expect_struck_twice(const char *way, const char *said)
 {
     const cli_ran *ran;
     const char *struck;
+    char rest[512];
+    char end[64];
 
-    (void)state;
-    write_study(TRI_PLUGINS "/ways.so",
-                "space: {x: {int: [0, 9]}, way: {choice: [good, crashes]}}\n"
-                "constraints: [\"(x == 0) == (way == 'crashes')\"]\n"
-                "objective: {minimize: loss}\n"
-                "resource: {unit: steps, min: 2, max: 2}\n"
-                "budget: {trials: 10}\nfinals: none\nsearch: random\n");
-    ran = cli_mpirun(4, "tune plugin.yaml -o crashes.h5");
+    snprintf(end, sizeof end, "%s.h5.exit", way);
+    snprintf(rest, sizeof rest,
+             "space: {x: {int: [0, 9]}, way: {choice: [good, %s]}}\n"
+             "constraints: [\"(x == 0) == (way == '%s')\"]\n"
+             "objective: {minimize: loss}\n"
+             "resource: {unit: steps, min: 2, max: 2}\n"
+             "budget: {trials: 10}\nfinals: none\nsearch: random\n",
+             way, way);
+    write_study(TRI_PLUGINS "/ways.so", rest);
+    ran = cli_mpirun(4, "tune plugin.yaml -o %s.h5", way);
     assert_non_null(strstr(ran->out, "done: 10 trials"));
-    assert_non_null(strstr(ran->out, "crashed in run_until on rank 0"));
-    assert_true(cli_says("crashes.h5.exit", "\"status\": 0"));
+    assert_non_null(strstr(ran->out, said));
+    assert_true(cli_says(end, "\"status\": 0"));
     struck = strstr(ran->err, "is struck from the pool");
     assert_non_null(struck);
     struck = strstr(struck + 1, "is struck from the pool");
     assert_non_null(struck);
     assert_null(strstr(struck + 1, "is struck from the pool"));
     assert_null(strstr(ran->out, "is damaged"));
+}
+
+static void one_that_crashes(void **state)
+{
+    (void)state;
+    expect_struck_twice("crashes", "crashed in run_until on rank 0");
+}
+
+static void one_that_calls_exit(void **state)
+{
+    (void)state;
+    expect_struck_twice("exits", "called exit in run_until on rank 0");
+}
+
+/* Nobody can say who ended the job, but a study that is resumed ends. */
+static void one_that_ends_the_job(void **state)
+{
+    json_t *o;
+
+    (void)state;
+    write_study(TRI_PLUGINS "/ways.so",
+                "space: {x: {int: [0, 3]}, way: {choice: [good, leaves]}}\n"
+                "constraints: [\"(x == 0) == (way == 'leaves')\"]\n"
+                "objective: {minimize: loss}\n"
+                "resource: {unit: steps, min: 2, max: 2}\n"
+                "budget: {trials: 4}\nfinals: none\nsearch: random\n"
+                "failures: {max_attempts: 1}\n");
+    /* as ever: rank 0 gets the time to say how it ended */
+    setenv("OMPI_MCA_odls_base_sigkill_timeout", "1", 1);
+    for (int i = 0; i < 2; i++) {
+        cli_mpirun(2, "tune plugin.yaml -o leaves.h5 --resume");
+        assert_true(cli_says("leaves.h5.exit", "\"status\": 3"));
+    }
+    assert_int_equal(
+            cli_mpirun(2, "tune plugin.yaml -o leaves.h5 --resume")->status, 0);
+    setenv("OMPI_MCA_odls_base_sigkill_timeout", "0", 1);
+    o = cli_json(cli_run("status leaves.h5 --json"));
+    assert_int_equal(json_integer_value(json_object_get(
+                             json_object_get(o, "failures"), "killed")),
+                     1);
+    json_decref(o);
 }
 
 int main(int argc, char **argv)
@@ -156,6 +203,8 @@ int main(int argc, char **argv)
             cmocka_unit_test(a_kernel_is_tuned),
             cmocka_unit_test(one_that_hangs),
             cmocka_unit_test(one_that_crashes),
+            cmocka_unit_test(one_that_calls_exit),
+            cmocka_unit_test(one_that_ends_the_job),
     };
     int failed;
 

@@ -184,6 +184,12 @@ static int trouble(trireme_trial *t)
     if (is_odd_one(t, "crashes") && t->done == 1) {
         raise(SIGSEGV);
     }
+    if (is_odd_one(t, "exits") && t->done == 1) {
+        exit(0);
+    }
+    if (is_odd_one(t, "leaves") && t->done == 1) {
+        _exit(0);
+    }
     if (is(t, "code") && t->done == 1) {
         return 77;
     }
