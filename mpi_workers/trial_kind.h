@@ -74,8 +74,8 @@ typedef struct tri_step {
                      * it, and how long each took is not known (leader) */
     uint64_t bytes; /* high water of the largest rank so far */
     uint64_t rss_bytes;
-    int word;  /* the leader's word, on every rank */
-    int ended; /* the trial ended by itself: no further step */
+    int word;           /* the leader's word, on every rank */
+    int ended;          /* the trial ended by itself: no further step */
     const char *remark; /* what to say of it, should it be stopped for want of
                          * steps; NULL: nothing (leader, until close) */
 } tri_step;
@@ -97,9 +97,9 @@ typedef struct tri_trial_ops {
      * [in,out] *out: comes with the last step and no bytes. */
     tri_status (*save)(tri_trial *trial, const char *path, int drains,
                        tri_saved *out);
-    /* Optional (NULL: nothing is left).  Collective, after a save that `drains`:
-     * as step, for what the trial did after the word and before it ended; told
-     * until `ended`. */
+    /* Optional (NULL: nothing is left).  Collective, after a save that
+     * `drains`: as step, for what the trial did after the word and before it
+     * ended; told until `ended`. */
     tri_status (*rest)(tri_trial *trial, tri_step *out);
     /* Optional: the last bytes of the failing rank's standard error (leader),
      * borrowed until close. */
