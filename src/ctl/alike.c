@@ -4,9 +4,9 @@
  * run with, and the rest of the budget would go the same way.  The study gives
  * up and says so; the next opening measures its trials again.
  *
- * Alike are failures of one class whose sentences differ in their digits at
- * most.  Only of programs that are not ours, and only of classes that are not
- * mostly the configuration's doing: memory and divergence are.
+ * Alike are failures of one class whose sentences differ at most in words with
+ * a digit in them.  Only of programs that are not ours, and only of classes
+ * that are not mostly the configuration's doing: memory and divergence are.
  */
 #include "src/ctl/state.h"
 
@@ -21,28 +21,40 @@ static int is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-static const char *skip_digits(const char *text)
+static int is_word(char c)
 {
-    while (is_digit(*text)) {
-        text++;
+    return is_digit(c) || c == '_' || (c >= 'a' && c <= 'z') ||
+           (c >= 'A' && c <= 'Z');
+}
+
+/* Behind the word that `text` begins with; *numbered: a digit is in it. */
+static const char *skip_word(const char *text, int *numbered)
+{
+    for (*numbered = 0; is_word(*text); text++) {
+        *numbered |= is_digit(*text);
     }
     return text;
 }
 
-static int same_but_digits(const char *a, const char *b)
+/* Numbers, addresses (0x7f1c) and names made for once (tmp8xq2) differ from
+ * run to run. */
+static int same_but_numbers(const char *a, const char *b)
 {
-    for (;; a++, b++) {
-        if (is_digit(*a) && is_digit(*b)) {
-            a = skip_digits(a);
-            b = skip_digits(b);
+    while (*a && *b) {
+        int x, y;
+        const char *a_end = skip_word(a, &x);
+        const char *b_end = skip_word(b, &y);
+
+        if (!x || !y) {
+            if (*a++ != *b++) {
+                return 0;
+            }
+            continue;
         }
-        if (*a != *b) {
-            return 0;
-        }
-        if (!*a) {
-            return 1;
-        }
+        a = a_end;
+        b = b_end;
     }
+    return *a == *b;
 }
 
 static int may_be_alike(const tri_ctl *ctl, tri_reason reason)
@@ -82,7 +94,7 @@ void tri_ctl_note_alike(tri_ctl *ctl, const tri_run_view *run,
         return;
     }
     if (!a->sentence || a->reason != reason ||
-        !same_but_digits(a->sentence, sentence)) {
+        !same_but_numbers(a->sentence, sentence)) {
         *a = (tri_alike){
                 .sentence = sentence, .reason = reason, .begun = ctl->n_runs};
     }

@@ -65,15 +65,15 @@ static void eight_alike_end_it(void **state)
 /* A class that is retried takes two runs of each trial. */
 static void retried_ones_are_runs(void **state)
 {
-    static const char *const said[] = {"rank 0 at step 7 of 12",
-                                       "rank 13 at step 9 of 12"};
+    static const char *const said[] = {"rank 0 at step 7: 0x7fa0 in tmp8xq",
+                                       "rank 13 at step 9: 0x1c in tmp_1"};
     world w;
 
     (void)state;
     begin(&w, process, 1);
     for (int i = 0; i < 8; i++) {
         assert_false(w.ended);
-        w.sentence = said[i % 2]; /* they differ in digits only */
+        w.sentence = said[i % 2]; /* they differ in numbers only */
         fail_next(&w, TRI_REASON_BAD_EXIT);
     }
     assert_true(w.ended);
