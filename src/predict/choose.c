@@ -8,10 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FOLDS     5
-#define LEAST     10  /* samples for a trial */
-#define MOST      500 /* samples that are used */
+#define FOLDS 5
+#define LEAST 10  /* samples for a trial */
+#define MOST  500 /* samples that are used */
+/* Of n samples tau is known to about 1 / sqrt(n): gp is left for another only
+ * where that is better by more than chance gives. */
 #define TIE       0.02
+#define TIE_OF_N  0.5
 #define NO_BELIEF (-2) /* a tau below all */
 
 const tri_predictor_ops *tri_predictor_find(const char *name)
@@ -214,6 +217,11 @@ static tri_status try_one(const trial *t, const tri_predictor_ops *ops,
     return TRI_OK;
 }
 
+static double tie(int n)
+{
+    return TIE + TIE_OF_N / sqrt((double)n);
+}
+
 static tri_status try_all(const trial *t, row *sorted,
                           const tri_predictor_ops **best, double *most)
 {
@@ -225,7 +233,7 @@ static tri_status try_all(const trial *t, row *sorted,
     *best = all[0];
     TRI_TRY(try_one(t, all[0], sorted, most));
     for (size_t i = 1; i < sizeof all / sizeof all[0]; i++) {
-        double needed = *best == all[0] ? *most + TIE : *most;
+        double needed = *best == all[0] ? *most + tie(t->n) : *most;
         double tau;
 
         TRI_TRY(try_one(t, all[i], sorted, &tau));
