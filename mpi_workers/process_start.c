@@ -3,6 +3,7 @@
  */
 #include "mpi_workers/process_internal.h"
 
+#include "mpi_workers/p2p.h"
 #include "mpi_workers/pause.h"
 #include "mpi_workers/process_base.h"
 #include "mpi_workers/process_env.h"
@@ -188,10 +189,27 @@ tri_status tri_process_start(tri_trial *t)
 
 /* ---- ending ------------------------------------------------------------- */
 
+/* The grace may be long: this rank beats, and hears its process, meanwhile. */
+static void await_end(tri_trial *t, double grace_s)
+{
+    double until = tri_now() + grace_s;
+    tri_child_end end;
+
+    if (grace_s <= 0) {
+        return;
+    }
+    tri_child_term(t->child);
+    while (tri_now() < until && !tri_p2p_abandoned &&
+           !tri_process_listen(t, &end)) {
+        tri_p2p_look();
+    }
+}
+
 void tri_process_stop(tri_trial *t, double grace_s)
 {
     if (t->child) {
-        tri_child_destroy(t->child, grace_s);
+        await_end(t, grace_s);
+        tri_child_destroy(t->child, 0);
         tri_logs_end(t->setup.study, &t->facts, t->failed);
     }
     t->child = NULL;

@@ -517,8 +517,9 @@ void tri_run_execute(tri_worker *w, const tri_assignment *a)
     r.comm = MPI_COMM_NULL;
     r.lost_rank = -1;
     tri_p2p_attend(attend, &r);
-    st = tri_groups_enter(w->groups, a->ranks, a->n_ranks, key_of(a),
-                          w->study->timeouts.startup_s, &r.comm);
+    st = tri_groups_enter(
+            w->groups, a->ranks, a->n_ranks, key_of(a),
+            w->study->timeouts.startup_s + w->study->timeouts.grace_s, &r.comm);
     if (st == TRI_OK) {
         st = open_trial(&r);
     }

@@ -92,6 +92,9 @@ static tri_status feed_formed(tri_ctl *ctl, const tri_ev_formed *ev)
     }
     v->state = TRI_RUN_RUNNING;
     live->first_s = ctl->now;
+    if (ctl->study->model.kind == TRI_MODEL_PROCESS) {
+        tri_ctl_set_limit(ctl, live, ctl->study->timeouts.startup_s);
+    } /* else forming was a part of starting */
     return tri_ctl_emit(ctl, &c);
 }
 

@@ -98,6 +98,15 @@ double tri_ctl_progress_limit(const tri_ctl *ctl, const tri_live *live)
     return s > PROGRESS_LEAST_S ? s : PROGRESS_LEAST_S;
 }
 
+/* Ranks with processes may have to see the ones before end, within the grace.
+ */
+double tri_ctl_forming_limit(const tri_ctl *ctl)
+{
+    return ctl->study->timeouts.startup_s +
+           (ctl->study->model.kind == TRI_MODEL_PROCESS ? tri_ctl_answer_s(ctl)
+                                                        : 0);
+}
+
 /* How long a run may take to answer a stop: it does so at its next step
  * boundary, for which it keeps what its limit leaves it. */
 static double stop_limit(const tri_ctl *ctl, const tri_live *live)
@@ -165,8 +174,11 @@ static tri_status say_hung(tri_ctl *ctl, const tri_live *live)
 
     if (r->v.state == TRI_RUN_FORMING) {
         snprintf(why, sizeof why,
-                 "its ranks did not come together in %.6g s (timeouts.startup)",
-                 ctl->study->timeouts.startup_s);
+                 "its ranks did not come together in %.6g s "
+                 "(timeouts.startup%s)",
+                 tri_ctl_forming_limit(ctl),
+                 ctl->study->model.kind == TRI_MODEL_PROCESS ? " and grace"
+                                                             : "");
     } else if (r->v.reports == 0 &&
                (!live->in_place ||
                 ctl->study->model.kind == TRI_MODEL_PROCESS)) {

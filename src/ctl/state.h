@@ -305,6 +305,8 @@ int tri_ctl_take_ranks(tri_ctl *ctl, int n, int32_t *out);
 
 /* `s` seconds from now, INFINITY for never. */
 void tri_ctl_set_limit(tri_ctl *ctl, tri_live *live, double s);
+/* How long a group may take to form. */
+double tri_ctl_forming_limit(const tri_ctl *ctl);
 void tri_ctl_clear_limit(tri_ctl *ctl, tri_live *live);
 /* How long a running run may be silent. */
 double tri_ctl_progress_limit(const tri_ctl *ctl, const tri_live *live);

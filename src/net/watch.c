@@ -54,8 +54,8 @@ tri_status tri_driver_signals(tri_driver *d)
 }
 
 /* How long this rank may be silent: one that trains may be in a long step, and
- * is judged by its progress; one that has a process beats, but for a wait of
- * the grace when that is to save itself, and one when it ends. */
+ * is judged by its progress; one that has a process beats while it waits for
+ * that, but what starts and ends one may take a while. */
 static double silence_of(const tri_driver *d, const tri_rank_view *r)
 {
     const tri_study *study = tri_ctl_study(d->ctl);
@@ -70,7 +70,7 @@ static double silence_of(const tri_driver *d, const tri_rank_view *r)
     }
     return run.state == TRI_RUN_RUNNING &&
                            study->model.kind == TRI_MODEL_PROCESS
-                   ? SILENT_S + 2 * study->timeouts.grace_s
+                   ? 2 * SILENT_S
                    : INFINITY;
 }
 
