@@ -25,7 +25,7 @@
  *   again   as at the end, but it never goes on from anything
  *   half    begins to, and is killed by it
  *   whole   at its last step; it does not heed TERM
- *   torn    as at the end, but what cannot be read
+ *   torn    as at the end, but what cannot be read: it fails with it
  *   late    at TERM, after forty steps more
  */
 static const char trainer[] =
@@ -51,14 +51,14 @@ static const char trainer[] =
         "        read -r step loss < $TRIREME_RESUME_DIR/state\n"
         "      echo from {run} {attempt} {rank} $step $TRIREME_RESUME_STEP \\\n"
         "        >> {study_dir}/steps.{trial}\n"
+        "      [ {how} = torn -a -n \"$TRIREME_RESUME_DIR\" ] && exit 3\n"
         "      while [ $step -lt $TRIREME_RESOURCE ]; do\n"
         "        one\n"
         "        if [ {how} = line -a $((step%10)) = 0 ]; then save\n"
         "          echo \"{{\\\"checkpoint\\\": $step}}\"; fi\n"
         "        sleep 0.0{nap}\n"
         "      done\n"
-        "      [ {how} = torn ] && {{ loss=0; step=torn; save; }}\n"
-        "      case {how} in end|again|whole) save ;; esac\n"
+        "      case {how} in end|again|whole|torn) save ;; esac\n"
         "      [ {how} = half ] && {{ save; exit 3; }}\n"
         "      [ {how} = line ] && sleep 1000\n"
         "      exit 0\n";
