@@ -1,7 +1,7 @@
 /*
  * A member that is stopped in the midst of a run: its leader, which waits for
  * it, still answers rank 0 and names it; it alone is struck, and its run is
- * done by the others.
+ * done by the others.  And what only looks like silence.
  */
 #include "tests/net/harness.h"
 
@@ -94,13 +94,49 @@ static void it_alone_is_struck(void)
     tri_case_verify(tri_case_file(), 8);
 }
 
+/* A process that does not heed TERM has the whole grace, which is longer than
+ * a rank may be silent: the ranks that wait for it are there all the same, and
+ * the next run waits for them. */
+static void a_long_grace_is_no_silence(void)
+{
+    static const char deaf[] =
+            "study: deaf\nseed: 2\n"
+            "model:\n"
+            "  kind: process\n"
+            "  shell: true\n"
+            "  command: |\n"
+            "      [ {trial} = 0 ] && trap '' TERM\n"
+            "      [ {trial} = 0 ] && loss=NaN || loss=1\n"
+            "      for i in 1 2 3 4 5; do\n"
+            "        echo \"{{\\\"step\\\": $i, \\\"loss\\\": $loss}}\"; done\n"
+            "      [ {trial} = 0 ] && sleep 1000; exit 0\n"
+            "space: {x: {int: [0, 63]}}\n"
+            "ranks: 4\n"
+            "objective: {minimize: loss}\n"
+            "resource: {unit: steps, min: 2, max: 2}\n"
+            "search: random\nbudget: {trials: 2}\nfinals: none\n"
+            "timeouts: {startup: 10 s, progress: 10 s, grace: 17 s}\n";
+    tri_tuned t = tri_case_tune(deaf, tri_case_file(), 0, NULL, NULL);
+    tri_run_view v;
+
+    assert_int_equal(t.st, TRI_OK);
+    assert_int_equal(t.end.status, 0);
+    assert_int_equal(tri_ctl_n_runs(t.ctl), 2);
+    tri_ctl_run(t.ctl, 0, &v);
+    assert_int_equal(v.reason, TRI_REASON_NAN);
+    tri_ctl_run(t.ctl, 1, &v);
+    assert_int_equal(v.status, TRI_RUN_FINISHED);
+    tri_tuned_fini(&t);
+}
+
 int main(int argc, char **argv)
 {
     static const tri_case cases[] = {
-            {"it_alone_is_struck", 1, it_alone_is_struck}};
+            {"it_alone_is_struck", 1, it_alone_is_struck},
+            {"a_long_grace_is_no_silence", 1, a_long_grace_is_no_silence}};
     int pid = getpid();
 
     MPI_Init(&argc, &argv);
     MPI_Gather(&pid, 1, MPI_INT, pids, 1, MPI_INT, 0, MPI_COMM_WORLD);
-    return tri_cases_run(argc, argv, cases, 1);
+    return tri_cases_run(argc, argv, cases, 2);
 }
