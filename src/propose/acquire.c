@@ -5,7 +5,8 @@
  * choice leaves all means as they are and makes no deviation larger, and no
  * probability to run exceeds one: so a score computed at any time bounds all
  * later ones, and the top of the heap whose score is up to date is the best of
- * all.  One within a twentieth of all bounds is taken without a further look.
+ * all.  One within a twentieth of all bounds is taken without a further look,
+ * and the best of those looked at where there are too many.
  */
 #include "src/propose/think_internal.h"
 
@@ -27,6 +28,8 @@
 #define LEAST_SD       1e-9
 /* A choice may be so much less than the best, by its logarithm. */
 #define CLOSE 0.05
+/* Batches that are looked at for one choice: the work is bounded. */
+#define LOOKS 6
 
 typedef struct entry {
     double bound;
@@ -301,19 +304,20 @@ static tri_status settle(job *j, tri_choice *out)
     return TRI_OK;
 }
 
-/* Whether the best score that is up to date is close enough to all bounds; it
- * is then on top. */
-static int is_settled(job *j)
+/* Whether the best score that is up to date is close enough to all bounds, or
+ * enough were looked at; it is then on top. */
+static int is_settled(job *j, int enough)
 {
     if (j->heap[0].version == j->version) {
         return 1;
     }
-    if (j->best_version != j->version || j->heap[0].bound > j->best + CLOSE) {
+    if (j->best_version != j->version ||
+        (!enough && j->heap[0].bound > j->best + CLOSE)) {
         return 0;
     }
     for (int64_t i = 0; i < j->n; i++) { /* lift it to the top */
         if (j->heap[i].at == j->best_at) {
-            j->heap[i].bound = j->heap[0].bound;
+            j->heap[i].bound = nextafter(j->heap[0].bound, INFINITY);
             lift(j, i);
             break;
         }
@@ -325,7 +329,7 @@ static tri_status choose(job *j, int wanted, const volatile int *cancel,
                          tri_choice *out, int *n)
 {
     while (*n < wanted && j->n > 0 && !(cancel && *cancel)) {
-        while (!is_settled(j)) {
+        for (int looks = 0; !is_settled(j, looks >= LOOKS); looks++) {
             refine(j);
         }
         TRI_TRY(settle(j, &out[*n]));

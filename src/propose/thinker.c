@@ -21,6 +21,8 @@
 /* Results without a better one after which a model is doubted. */
 #define PATIENCE   8
 #define ROUGH_FROM 10
+/* Of the results, where the best that the model believes is looked for. */
+#define LOWEST 128
 /* Of the best, whose neighbours are looked at in a large space. */
 #define NEAR 10
 /* Of a joint of proposals in one answer. */
@@ -458,22 +460,37 @@ static tri_status add_design(tri_thinker *t, const tri_snapshot *s, answer *a,
     return TRI_OK;
 }
 
-/* The lowest value that the model believes of what has run. */
-static double believed_best(const tri_thinker *t)
+/* The lowest value that the model believes of what has run; it is looked for
+ * among the lowest results. */
+static tri_status believed_best(const tri_thinker *t, double *best)
 {
     const tri_knowledge *k = &t->known;
-    double best = INFINITY;
-    double *mean = malloc(((size_t)k->n + 1) * sizeof *mean);
+    size_t w = (size_t)k->width;
+    ranked *list = malloc(((size_t)k->n + 1) * sizeof *list);
+    double *x = malloc(LOWEST * (w + 1) * sizeof *x);
+    double *mean = x ? x + LOWEST * w : NULL;
+    int n = k->n < LOWEST ? k->n : LOWEST;
 
-    if (!mean) {
-        return 0;
+    if (!list || !x) {
+        free(list);
+        free(x);
+        return TRI_FAIL(TRI_ENOMEM, "no memory to think");
     }
-    t->ops->predict(asked(t), k->x, k->n, t->resource, mean, NULL);
     for (int i = 0; i < k->n; i++) {
-        best = fmin(best, mean[i]);
+        list[i] = (ranked){k->y[i], i};
     }
-    free(mean);
-    return best;
+    qsort(list, (size_t)k->n, sizeof *list, by_cost);
+    for (int i = 0; i < n; i++) {
+        memcpy(x + (size_t)i * w, k->x + (size_t)list[i].at * w, w * sizeof *x);
+    }
+    t->ops->predict(asked(t), x, n, t->resource, mean, NULL);
+    *best = INFINITY;
+    for (int i = 0; i < n; i++) {
+        *best = fmin(*best, mean[i]);
+    }
+    free(list);
+    free(x);
+    return TRI_OK;
 }
 
 /* What is under way counts as believed. */
@@ -508,9 +525,12 @@ static tri_status add_best(tri_thinker *t, const tri_snapshot *s,
                                   t->known.n_failed > 0 || s->memory_bytes > 0
                                           ? t->feasible
                                           : NULL,
-                          .resource = t->resource,
-                          .best = believed_best(t)};
-    tri_status st = believe_pending(t, s);
+                          .resource = t->resource};
+    tri_status st = believed_best(t, &m.best);
+
+    if (st == TRI_OK) {
+        st = believe_pending(t, s);
+    }
 
     if (st == TRI_OK && t->reinforce) {
         st = tri_reinforce_answer(t->reinforce, &t->pool, s, &m, t->acquisition,
