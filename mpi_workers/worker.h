@@ -7,8 +7,8 @@
 
 #include "mpi_workers/channel.h"
 #include "mpi_workers/group.h"
-#include "mpi_workers/tree.h"
 #include "mpi_workers/process_base.h"
+#include "mpi_workers/tree.h"
 #include "mpi_workers/world.h"
 #include "trireme/study.h"
 

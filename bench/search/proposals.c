@@ -8,7 +8,8 @@
  * included: ms a proposal, over the last quarter of the records.  Then it is
  * asked for 16 at once, and all of a million valid configurations are screened
  * by a model of 100 records.  One thread.  Verified first: each proposal is
- * valid and new.  Times are CPU times.  Prints JSON; limits are those of the project (20 ms, 200 ms).
+ * valid and new.  Times are CPU times.  Prints JSON; limits are those of the
+ * project (20 ms, 200 ms).
  */
 #include "trireme/num.h"
 #include "trireme/predict.h"

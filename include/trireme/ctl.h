@@ -170,7 +170,8 @@ typedef struct tri_rank_view {
 TRI_API int64_t tri_ctl_n_trials(const tri_ctl *ctl);
 TRI_API void tri_ctl_trial(const tri_ctl *ctl, int64_t trial,
                            tri_trial_view *out);
-/* The configuration of a trial: n_params values, borrowed from the controller. */
+/* The configuration of a trial: n_params values, borrowed from the controller.
+ */
 TRI_API const tri_config *tri_ctl_config(const tri_ctl *ctl, int64_t trial);
 /* Leave the configurations' texts out of assign commands, for a driver in the
  * same memory: printing them takes longer than all else that a run costs.  The

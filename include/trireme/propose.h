@@ -18,9 +18,9 @@ typedef struct tri_proposer_ops {
     const char *name;   /* as study files write it */
     const char *origin; /* column of /trials: random, quasi */
     /*
-     * A valid configuration for `trial`; `attempt` counts from 0 and changes when an earlier answer
-     * was a duplicate or did not fit the pool.  [out] out: n_params values.
-     * TRI_EEMPTY.
+     * A valid configuration for `trial`; `attempt` counts from 0 and changes
+     * when an earlier answer was a duplicate or did not fit the pool.  [out]
+     * out: n_params values. TRI_EEMPTY.
      */
     tri_status (*draw)(const tri_space *space, uint64_t seed, int64_t trial,
                        int attempt, tri_config *out);

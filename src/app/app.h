@@ -110,10 +110,13 @@ tri_status tri_app_study_with(const char *path, const char *table,
 tri_status tri_app_study_name(const char *path, char *buf, size_t bytes);
 /* The row of that option for a command's list. */
 #define TRI_APP_TABLE_OPTION(key)                                              \
-    {"table", key, "PATH", 0,                                                  \
-     "The CSV of a recorded table, or the folder that holds it, instead of "   \
-     "the place where model.file says",                                        \
-     0}
+    {                                                                          \
+        "table", key, "PATH", 0,                                               \
+                "The CSV of a recorded table, or the folder that holds it, "   \
+                "instead of "                                                  \
+                "the place where model.file says",                             \
+                0                                                              \
+    }
 /* TRI_EEMPTY naming the tightest rule where the valid set is empty. */
 tri_status tri_app_study_not_empty(const tri_study *study);
 /* TRI_EUNBUILT where its scheduler or proposer is read but not built. */

@@ -51,7 +51,7 @@ struct tri_space {
     int n_params, n_vars; /* variables: parameters, then constants */
     tri_param *params;
     uint64_t *name_hashes; /* by parameter */
-    int64_t *n_values; /* by parameter; -1: float */
+    int64_t *n_values;     /* by parameter; -1: float */
     tri_var *vars;
     tri_value *fixed; /* by variable; of those that can vary: an error */
     tri_expr **whens; /* by parameter, NULL: none */

@@ -63,8 +63,9 @@ static tri_surroundings make(const tri_study *study, tri_facts *facts)
     tri_config config[1];
 
     assert_int_equal(tri_space_parse(study->space, "n=1", config), TRI_OK);
-    assert_int_equal(tri_surroundings_make(study, config, &place, NULL, facts, &s),
-                     TRI_OK);
+    assert_int_equal(
+            tri_surroundings_make(study, config, &place, NULL, facts, &s),
+            TRI_OK);
     return s;
 }
 
@@ -125,8 +126,9 @@ static void what_cannot_be_made_leaves_nothing(void **state)
     mkdir(at("new"), 0700);
     write_file(at("new/s.yaml-is-a-file"));
     assert_int_equal(tri_space_parse(study->space, "n=1", config), TRI_OK);
-    assert_int_equal(tri_surroundings_make(study, config, &place, NULL, &facts, &s),
-                     TRI_EIO);
+    assert_int_equal(
+            tri_surroundings_make(study, config, &place, NULL, &facts, &s),
+            TRI_EIO);
     assert_non_null(strstr(tri_error_last()->sentence, "Not a directory"));
     assert_ptr_equal(s.scratch, root); /* untouched */
     assert_null(facts.scratch);

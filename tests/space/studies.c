@@ -257,10 +257,9 @@ static void schedulers(void **state)
 
 static void what_is_not_built_is_said(void **state)
 {
-    tri_study *s =
-            read_with("{dp: {int: [1, 2]}, zero: {choice: [0, 1]}}",
-                      "exclusive: node\n"
-                      "search: {proposer: evolution, predictor: gp}\n");
+    tri_study *s = read_with("{dp: {int: [1, 2]}, zero: {choice: [0, 1]}}",
+                             "exclusive: node\n"
+                             "search: {proposer: evolution, predictor: gp}\n");
     tri_why why;
 
     (void)state;
