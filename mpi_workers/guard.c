@@ -35,7 +35,8 @@
 typedef struct guard {
     const char *folder; /* NULL: where it is */
     char **argv;        /* of the command */
-    int control;        /* -1: started by hand */
+    int by_hand;        /* not by a worker: it speaks on standard error */
+    int control;        /* -1: by hand, or the worker is gone */
     int signals;        /* descriptor */
     int refusal;        /* why it cannot be run, or the end of file */
     sigset_t before;    /* signals blocked at the start */
@@ -143,7 +144,7 @@ static void hide_arguments(guard *g, int argc, char **argv)
     char *end = argv[argc - 1] + strlen(argv[argc - 1]);
     size_t room = (size_t)(end - argv[0]);
 
-    if (g->control < 0 || room < sizeof name) {
+    if (g->by_hand || room < sizeof name) {
         return;
     }
     memset(argv[0], 0, room);
@@ -155,7 +156,7 @@ static void hide_arguments(guard *g, int argc, char **argv)
 /* The command's descriptors are not held open: their readers see its end. */
 static void let_go_of_output(const guard *g)
 {
-    if (g->control >= 0) {
+    if (!g->by_hand) {
         dup2(0, 1);
         dup2(0, 2);
         close(3);
@@ -268,7 +269,7 @@ static void take_refusal(guard *g)
     }
     if (n == (ssize_t)sizeof why) {
         g->last = (tri_guard_word){why.kind, why.error, 0};
-        if (g->control < 0) {
+        if (g->by_hand) {
             fprintf(stderr, TRI_GUARD_NAME ": '%s' cannot be %s: %s\n",
                     why.kind == TRI_GUARD_NO_FOLDER ? g->folder : g->argv[0],
                     why.kind == TRI_GUARD_NO_FOLDER ? "entered" : "run",
@@ -420,6 +421,7 @@ static int read_options(guard *g, int argc, char **argv)
             g->folder = argv[at + 1];
         } else if (at + 1 < argc && strcmp(argv[at], "--control") == 0) {
             g->control = (int)strtol(argv[at + 1], NULL, 10);
+            g->by_hand = 0;
             fcntl(g->control, F_SETFD, FD_CLOEXEC);
         } else {
             fprintf(stderr,
@@ -441,7 +443,7 @@ static int read_options(guard *g, int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-    guard g = {.control = -1, .signals = -1, .refusal = -1};
+    guard g = {.by_hand = 1, .control = -1, .signals = -1, .refusal = -1};
     int status;
 
     if (argc == 3 && strcmp(argv[1], "--sweep") == 0) {

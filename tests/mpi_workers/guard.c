@@ -11,10 +11,12 @@
 #include "tests/tri_cmocka.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 
 static char mark[64], mark_variable[80];
@@ -344,6 +346,40 @@ static void signals_by_hand(void **state)
     assert_int_equal(tri_survivors_last(mark), 0);
 }
 
+/* Of a command that is long looked for and not found, by a worker that is gone:
+ * there is nobody to tell, which is no reason to crash.  With TERM ignored the
+ * search goes on to its end. */
+static void a_refusal_that_nobody_awaits(void **state)
+{
+    static const char nowhere[] = "/no/such:";
+    static char path[sizeof "PATH=" + 8000 * (sizeof nowhere - 1)];
+    char *env[] = {path, mark_variable, NULL};
+    char guard[PATH_MAX], number[16];
+    char *argv[] = {guard,          (char[]){"--control"}, number,
+                    (char[]){"--"}, (char[]){"not-there"}, NULL};
+    int pair[2], status;
+    pid_t pid;
+
+    (void)state;
+    snprintf(path, sizeof path, "PATH=");
+    for (size_t n = strlen(path); n + sizeof nowhere <= sizeof path;
+         n += sizeof nowhere - 1) {
+        memcpy(path + n, nowhere, sizeof nowhere);
+    }
+    assert_int_equal(tri_guard_find(guard, sizeof guard), TRI_OK);
+    assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair), 0);
+    snprintf(number, sizeof number, "%d", pair[1]);
+    assert_int_equal(fcntl(pair[0], F_SETFD, FD_CLOEXEC), 0);
+    signal(SIGTERM, SIG_IGN);
+    assert_int_equal(posix_spawn(&pid, guard, NULL, NULL, argv, env), 0);
+    signal(SIGTERM, SIG_DFL);
+    close(pair[0]);
+    close(pair[1]);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 127);
+}
+
 /* ---- finding things ----------------------------------------------------- */
 
 static void a_guard_that_is_nowhere(void **state)
@@ -410,6 +446,7 @@ int main(void)
             MARKED(what_it_leaves_is_killed),
             MARKED(statuses_by_hand),
             MARKED(signals_by_hand),
+            MARKED(a_refusal_that_nobody_awaits),
             MARKED(a_guard_that_is_nowhere),
             MARKED(children_are_found),
     };
