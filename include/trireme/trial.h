@@ -18,7 +18,7 @@
  * same order, so each function is collective over setup->comm and may use
  * collectives:
  *
- *     trireme_trial_abi                 once a process, and by `trireme check`
+ *     trireme_trial_abi                 any time, and by `trireme check`
  *     trireme_trial_open                a trial begins
  *     trireme_trial_run_until           again and again, a step or a few a call
  *     trireme_trial_checkpoint          perhaps, between two of those
@@ -52,14 +52,15 @@
  * code inside a process cannot be ended alone.  At survival level heartbeat
  * they are ended; at level resume they stay where they are until the job ends.
  *
- * A crash (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT) within one of the calls is
- * caught, with a backtrace on standard error: the rank, whose process may be
- * damaged, is struck and does nothing more; the trial is tried once more, by
- * other ranks.  One in a thread of the plugin's own ends the process.
+ * A crash (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT) or a call of exit within
+ * one of the calls is caught, a crash with a backtrace on standard error: the
+ * rank, whose process may be damaged, is struck and does nothing more; the
+ * trial is tried once more, by other ranks.  A C++ exception that gets out is a
+ * crash.  One in a thread of the plugin's own ends the process.
  *
- * A plugin must not call exit, MPI_Abort or MPI_Finalize: that ends the rank,
- * and at level resume the job, which `--resume` goes on with.  A C++ exception
- * that gets out is a crash.  Standard output is trireme's.
+ * A plugin must not call _exit, MPI_Abort or MPI_Finalize: that ends the
+ * process, and at level resume the job, which `--resume` goes on with.
+ * Standard output is trireme's.
  *
  * VERSIONS.  TRIREME_TRIAL_VERSION changes only where a plugin built earlier
  * would be wrong; trireme says so at `check`.  Else structs grow at their ends:
