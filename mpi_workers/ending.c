@@ -453,7 +453,8 @@ tri_reason tri_ending_named(const char *name)
             TRI_REASON_OOM_DEVICE, TRI_REASON_OOM_HOST,
             TRI_REASON_NAN,        TRI_REASON_DIVERGED,
             TRI_REASON_INFEASIBLE, TRI_REASON_IMPORT_ERROR,
-            TRI_REASON_RENDEZVOUS, TRI_REASON_BAD_EXIT};
+            TRI_REASON_RENDEZVOUS, TRI_REASON_HUNG,
+            TRI_REASON_BAD_EXIT};
 
     for (size_t i = 0; i < sizeof may / sizeof *may; i++) {
         if (strcmp(name, tri_reason_name(may[i])) == 0) {

@@ -30,7 +30,7 @@ tri_reason tri_ending_class(const tri_child_end *end, const char *tail,
 int tri_ending_is_port_taken(const char *tail, size_t tail_bytes);
 
 /* The class that a trainer names in {"failure": NAME}, if it is one that it
- * may: oom-device, oom-host, nan, diverged, infeasible, import-error,
+ * may: oom-device, oom-host, nan, diverged, hung, infeasible, import-error,
  * rendezvous or bad-exit; TRI_REASON_NONE: it is not. */
 tri_reason tri_ending_named(const char *name);
 

@@ -261,7 +261,8 @@ static TRIREME_UNUSED int trireme_saved(long step)
 }
 
 /* Say why this process is about to fail.  `kind`: oom-device, oom-host, nan,
- * diverged, hung, rendezvous, import-error, infeasible or bad-exit. */
+ * diverged, hung, rendezvous, import-error, infeasible or bad-exit; another is
+ * read over, and the class is found out from how the process ends. */
 static TRIREME_UNUSED int trireme_failure(const char *kind,
                                           const char *sentence)
 {

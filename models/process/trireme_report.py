@@ -193,7 +193,8 @@ def failure(kind, sentence=""):
     """Say why this process is about to fail.
 
     kind is a class of failure: oom-device, oom-host, nan, diverged, hung,
-    rendezvous, import-error, infeasible, bad-exit.
+    rendezvous, import-error, infeasible, bad-exit.  Another is read over, and
+    the class is found out from how the process ends.
     """
     return _write({"failure": str(kind), "sentence": str(sentence)[:190]})
 

@@ -403,6 +403,7 @@ static void names(void **state)
     (void)state;
     assert_int_equal(tri_ending_named("oom-device"), TRI_REASON_OOM_DEVICE);
     assert_int_equal(tri_ending_named("nan"), TRI_REASON_NAN);
+    assert_int_equal(tri_ending_named("hung"), TRI_REASON_HUNG);
     assert_int_equal(tri_ending_named("killed"), TRI_REASON_NONE);
     assert_int_equal(tri_ending_named("rank-lost"), TRI_REASON_NONE);
     assert_int_equal(tri_ending_named(""), TRI_REASON_NONE);
