@@ -17,6 +17,10 @@
 
 /* Names that are tried for a scratch folder. */
 #define MOST_NAMES 1000
+/* Times that another rank may take away the folders above it: what that rank's
+ * run had there is gone, and they were empty for a moment. */
+#define MOST_REMOVED  100
+#define SCRATCH_BYTES (PATH_MAX + 16)
 
 /* ---- removing ------------------------------------------------------------ */
 
@@ -38,6 +42,7 @@ tri_status tri_remove_tree(const char *path, double limit_s)
 
 /* ---- scratch ------------------------------------------------------------- */
 
+/* For errno. */
 static tri_status cannot_make(const char *path)
 {
     return TRI_FAIL(errno == ENOSPC ? TRI_ENOSPACE : TRI_EIO,
@@ -45,9 +50,11 @@ static tri_status cannot_make(const char *path)
                     strerror(errno));
 }
 
-/* The folders above `path`; *n_above: how many were not there. */
-static tri_status make_parents(char *path, int *n_above)
+/* The folders above `path`; *n_above: how many were not there.  0: errno. */
+static int make_parents(char *path, int *n_above)
 {
+    int n = 0;
+
     for (char *slash = strchr(path + 1, '/'); slash;
          slash = strchr(slash + 1, '/')) {
         int made;
@@ -55,15 +62,13 @@ static tri_status make_parents(char *path, int *n_above)
         *slash = 0;
         made = mkdir(path, 0700) == 0;
         if (!made && errno != EEXIST) {
-            tri_status st = cannot_make(path);
-
-            *slash = '/';
-            return st;
+            return 0; /* `path` ends with the one */
         }
         *slash = '/';
-        *n_above += made;
+        n += made;
+        *n_above = n > *n_above ? n : *n_above;
     }
-    return TRI_OK;
+    return 1;
 }
 
 /* How many folders above it belong to runs, by the template: those from the
@@ -83,24 +88,44 @@ static int count_own(const char *from)
     return n;
 }
 
-/* Make `path`, or one of that name with a number; *made: the one that is new,
- * owned. */
-static tri_status make_new(const char *path, char **made)
+/* Make `path`, or one of that name with a number; `made`: the one that is new.
+ * 0: errno. */
+static int make_new(const char *path, char made[SCRATCH_BYTES])
 {
-    char name[PATH_MAX + 16];
-
     for (int i = 0; i < MOST_NAMES; i++) {
-        snprintf(name, sizeof name, i > 0 ? "%s.%d" : "%s", path, i);
-        if (mkdir(name, 0700) == 0) {
-            *made = strdup(name);
-            return *made ? TRI_OK
-                         : TRI_FAIL(TRI_ENOMEM, "no memory for a path");
+        snprintf(made, SCRATCH_BYTES, i > 0 ? "%s.%d" : "%s", path, i);
+        if (mkdir(made, 0700) == 0) {
+            return 1;
         }
         if (errno != EEXIST) {
             break;
         }
     }
-    return cannot_make(name);
+    return 0;
+}
+
+/* Both; *made: owned. */
+static tri_status make_folders(const char *path, int *n_above, char **made)
+{
+    char name[SCRATCH_BYTES];
+    int is_made = 0;
+
+    for (int i = 0; !is_made && i < MOST_REMOVED; i++) {
+        snprintf(name, sizeof name, "%s", path);
+        is_made = make_parents(name, n_above) && make_new(path, name);
+        if (!is_made && errno != ENOENT) {
+            break;
+        }
+    }
+    if (!is_made) {
+        return cannot_make(name);
+    }
+    *made = strdup(name);
+    if (!*made) {
+        rmdir(name);
+        return TRI_FAIL(TRI_ENOMEM, "no memory for a path");
+    }
+    return TRI_OK;
 }
 
 static void drop_slashes(char *path)
@@ -143,10 +168,7 @@ static tri_status make_scratch(const tri_study *study, const tri_config *config,
         }
     }
     drop_slashes(path);
-    st = make_parents(path, &s->n_above);
-    if (st == TRI_OK) {
-        st = make_new(path, &s->scratch);
-    }
+    st = make_folders(path, &s->n_above, &s->scratch);
     if (st != TRI_OK) {
         tri_remove_parents(path, s->n_above);
         s->n_above = 0;

@@ -6,10 +6,13 @@
 
 #include "tests/tri_cmocka.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static char root[] = "/tmp/trireme-around-XXXXXX";
@@ -115,6 +118,32 @@ static void what_was_there_stays(void **state)
     tri_study_destroy(study);
 }
 
+/* Other ranks take the folders above it away as soon as they are empty. */
+static void shared_parents_come_and_go(void **state)
+{
+    tri_study *study = study_of("scratch: '{run}/shared/{rank}'");
+    tri_facts facts = {.run = 7};
+    pid_t other = fork();
+
+    (void)state;
+    assert_true(other >= 0);
+    while (other == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        rmdir(at("7/shared"));
+        rmdir(at("7"));
+    }
+    for (int i = 0; i < 60; i++) {
+        tri_surroundings s = make(study, &facts);
+
+        assert_true(is_there(facts.scratch));
+        tri_surroundings_remove(&s);
+    }
+    kill(other, SIGKILL);
+    assert_int_equal(waitpid(other, NULL, 0), other);
+    assert_false(is_there(at("7")));
+    tri_study_destroy(study);
+}
+
 static void what_cannot_be_made_leaves_nothing(void **state)
 {
     tri_study *study = study_of("scratch: new/s.yaml-is-a-file/x/y");
@@ -191,6 +220,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
             cmocka_unit_test(a_scratch_folder_comes_and_goes),
             cmocka_unit_test(what_was_there_stays),
+            cmocka_unit_test(shared_parents_come_and_go),
             cmocka_unit_test(what_cannot_be_made_leaves_nothing),
             cmocka_unit_test(a_tree_takes_no_longer_than_it_may),
             cmocka_unit_test(leaders_have_a_host_file),
