@@ -18,7 +18,7 @@ static int is_digit(char c)
 /* Whether a word or a number may go on with `c`. */
 static int is_inner(char c)
 {
-    return is_digit(c) || (c | 32) == '_' || c == '.' || c == '+' || c == '-' ||
+    return is_digit(c) || c == '_' || c == '.' || c == '+' || c == '-' ||
            ((c | 32) >= 'a' && (c | 32) <= 'z');
 }
 

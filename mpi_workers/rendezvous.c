@@ -7,6 +7,7 @@
 #include "mpi_workers/place.h"
 
 #include <arpa/inet.h>
+#include <assert.h>
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <netdb.h>
@@ -304,6 +305,7 @@ tri_status tri_rendezvous_settle(const tri_card *cards, int n, int rank,
     const char *here = cards[rank].host;
     tri_status st;
 
+    assert(n > 0 && rank < n);
     for (int i = 0; i < n; i++) {
         int first = is_first_of_host(cards, i);
 
@@ -448,6 +450,7 @@ static tri_status read_deck(const deck *d, int n, int rank, tri_rendezvous *out)
     const char *at = d->data;
     tri_status st;
 
+    assert(n > 0); /* this rank is one of them */
     if (!cards) {
         return TRI_FAIL(TRI_ENOMEM, "no memory for a group's places");
     }

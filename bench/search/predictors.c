@@ -105,12 +105,20 @@ static tri_status time_it(const tri_predictor_ops *ops, const tri_encoding *e,
     double *out = malloc(2 * (size_t)m * sizeof *out);
     char hyper[512] = "";
 
-    for (int k = 0; out && k < repeats; k++) {
+    if (!out) {
+        return TRI_FAIL(TRI_ENOMEM, "no memory");
+    }
+    for (int k = 0; k < repeats; k++) {
         tri_model *model;
         double start = cpu_s();
         double fitted;
 
-        TRI_TRY(ops->fit(e, s, 1, NULL, &model));
+        tri_status st = ops->fit(e, s, 1, NULL, &model);
+
+        if (st != TRI_OK) {
+            free(out);
+            return st;
+        }
         fitted = cpu_s();
         ops->predict(model, x, m, 1, out, out + m);
         predict_s = cpu_s() - fitted < predict_s ? cpu_s() - fitted : predict_s;
@@ -135,13 +143,19 @@ static tri_status bench(const tri_predictor_ops *ops, const rows *r,
     tri_encoding *e;
     size_t w;
     double *x;
-    tri_config *c = calloc((size_t)r->width, sizeof *c);
+    tri_config *c;
     tri_status st;
 
     TRI_TRY(make_space(r->width, &space));
     TRI_TRY(tri_encoding_create(space, &e));
     w = (size_t)tri_encoding_width(e);
+    c = calloc((size_t)r->width, sizeof *c);
     x = malloc((size_t)(r->n + r->m) * w * sizeof *x);
+    if (!c || !x) {
+        free(c);
+        free(x);
+        return TRI_FAIL(TRI_ENOMEM, "no memory");
+    }
     encode(e, r->x, r->n, r->width, c, x);
     encode(e, r->asked, r->m, r->width, c, x + (size_t)r->n * w);
     st = time_it(ops, e,

@@ -124,7 +124,7 @@ static tri_status add_result(taking *t, const tri_run_view *v)
 {
     tri_record *r;
 
-    for (int i = t->last[v->trial]; i >= 0; i = t->before[i]) {
+    for (int i = t->n > 0 ? t->last[v->trial] : -1; i >= 0; i = t->before[i]) {
         if (t->records[i].resource == v->resource) {
             repeat(&t->records[i], &t->repeats[i], v);
             return TRI_OK;

@@ -124,14 +124,14 @@ static int range_of(const tri_domain *d, double *lo, double *hi)
     }
     *lo = INFINITY;
     *hi = -INFINITY;
-    for (int i = 0; i < d->n_values; i++) {
+    for (int i = 0; d->values && i < d->n_values; i++) {
         if (!is_number(d->values[i])) {
             return 0;
         }
         *lo = fmin(*lo, number_of(d->values[i]));
         *hi = fmax(*hi, number_of(d->values[i]));
     }
-    return d->n_values > 0;
+    return d->values && d->n_values > 0;
 }
 
 static tri_status add_param(tri_encoding *e, const tri_param *p)

@@ -21,6 +21,7 @@
 /* Of a subset so much is for the best. */
 #define BEST_SHARE 4
 #define JITTER     1e-8
+#define TRIES      9
 /* Rows that are predicted at a time. */
 #define BLOCK 256
 /* A joint draw of more points is a draw of each by itself. */
@@ -119,7 +120,9 @@ static tri_status factor(tri_model *m)
     double noise = noise_of(m);
 
     tri_gp_scale(&m->form, m->theta, &p);
-    for (double more = 0; more<1; more = more> 0 ? 10 * more : JITTER) {
+    double more = 0; /* on the diagonal, until there is a factor */
+
+    for (int tries = 0; tries < TRIES; tries++) {
         tri_gp_cross(&m->form, m->theta, &p, &p, m->l, m->room);
         for (int i = 0; i < m->n; i++) {
             m->l[(size_t)i * (size_t)m->room + (size_t)i] += noise + more;
@@ -131,6 +134,7 @@ static tri_status factor(tri_model *m)
             set_alpha(m);
             return TRI_OK;
         }
+        more = more > 0 ? 10 * more : JITTER;
     }
     return TRI_FAIL(TRI_EINTERNAL, "a covariance of %d samples is singular",
                     m->n);
@@ -214,7 +218,9 @@ static void take(tri_model *m, const tri_samples *s, const int *which, int n)
     for (int i = 0; i < n; i++) {
         memcpy(m->x + (size_t)i * d, s->x + (size_t)which[i] * d,
                d * sizeof *m->x);
-        m->share[i] = m->form.has_resource ? s->resource[which[i]] / m->top : 1;
+        m->share[i] = m->form.has_resource && s->resource
+                              ? s->resource[which[i]] / m->top
+                              : 1;
         m->y[i] = s->y[which[i]] - m->mean;
     }
 }

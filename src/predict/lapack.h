@@ -6,10 +6,12 @@
 #ifndef TRI_SRC_PREDICT_LAPACK_H
 #define TRI_SRC_PREDICT_LAPACK_H
 
+/* NOLINTBEGIN(readability-identifier-naming): Fortran names them */
 void dpotrf_(const char *uplo, const int *n, double *a, const int *lda,
              int *info);
 void dpotri_(const char *uplo, const int *n, double *a, const int *lda,
              int *info);
+/* NOLINTEND(readability-identifier-naming) */
 
 /* Cholesky factor of the lower triangle of a[n][ld] in place; 0 where it is
  * not positive definite.  The upper triangle is left as it was. */

@@ -120,7 +120,9 @@ static void sum_below(const grower *g, const int *row, int n, int first)
     }
     memcpy(g->sum + first, sum, sizeof sum);
     for (int j = 0; j < LANES; j++) {
-        g->count[first + j] = (float)count[j / QUAD][j % QUAD];
+        int q = j / QUAD;
+
+        g->count[first + j] = (float)count[q][j % QUAD];
     }
 }
 
@@ -251,7 +253,7 @@ static int settle(grower *g)
     }
     if (column < 0) {
         make_leaf(g, r.node, row, n);
-        return 1;
+        return 1; /* rows are the grower's; NOLINT(clang-analyzer-unix.*) */
     }
     child = add_children(g->t);
     if (child < 0) {

@@ -31,10 +31,9 @@ static int alloc(tri_knowledge *k, const counts *c)
     size_t v = (size_t)c->values + 1;
     size_t l = (size_t)c->labels + 1;
 
-    k->x = malloc(
-            (v * (w + 2) + l * (w + 1) + ((size_t)c->points + 1) * w + 1) *
-            sizeof *k->x);
-    k->failed = malloc(l);
+    k->x = calloc(1, (v * (w + 2) + l * (w + 1) + ((size_t)c->points + 1) * w +
+                      1) * sizeof *k->x);
+    k->failed = calloc(l, 1);
     if (!k->x || !k->failed) {
         return 0;
     }

@@ -330,7 +330,7 @@ static void choose(tri_policy *p, episode *e, int i, tri_rng *rng)
 {
     const choice *c = &p->choices[i];
     double share[LISTED + 1];
-    double tilt[LISTED + 1];
+    double tilt[LISTED + 1] = {0};
     double *prob = e->prob + c->prob;
     int a;
 

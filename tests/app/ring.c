@@ -10,7 +10,8 @@
 
 int main(int argc, char **argv)
 {
-    int last = atoi(getenv("TRIREME_RESOURCE"));
+    const char *resource = getenv("TRIREME_RESOURCE");
+    int last = resource ? atoi(resource) : 0;
     int rank;
     int size;
 
