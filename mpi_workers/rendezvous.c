@@ -305,7 +305,7 @@ tri_status tri_rendezvous_settle(const tri_card *cards, int n, int rank,
     const char *here = cards[rank].host;
     tri_status st;
 
-    assert(n > 0 && rank < n);
+    assert(n > 0 && rank < n && here);
     for (int i = 0; i < n; i++) {
         int first = is_first_of_host(cards, i);
 
