@@ -184,7 +184,7 @@ tri_status tri_net_tune(const tri_study *study,
     tri_world_close(&world, !out->must_exit);
     if (ctl && st == TRI_OK) {
         *ctl = d.ctl;
-    } else {
+    } else if (!out->must_exit) { /* else a thinker left behind may read it */
         tri_ctl_destroy(d.ctl);
     }
     return st;

@@ -454,10 +454,11 @@ static void say_start(const tri_driver *d, const facts *f)
     print_memory(quota, memory, sizeof memory);
     tri_ctl_progress(d->ctl, &p);
     TRI_LOG_JOB(TRI_LOG_INFO,
-                "%d ranks train on %s: %d ranks a host, %d cores a host, %d a "
+                "%d rank%s on %s: %d ranks a host, %d cores a host, %d a "
                 "rank, %s a rank%s",
-                n_fit(d), f->hostnames ? f->hostnames : "?", s->host_ranks,
-                s->host_cores, s->cores, memory,
+                n_fit(d), n_fit(d) == 1 ? " trains" : "s train",
+                f->hostnames ? f->hostnames : "?", s->host_ranks, s->host_cores,
+                s->cores, memory,
                 n_over ? "; oversubscribed: rates say little" : "");
     TRI_LOG_JOB(TRI_LOG_INFO, "%s, pml %s, survival level %s", f->library,
                 f->pml, tri_launcher_level());
