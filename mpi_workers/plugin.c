@@ -441,7 +441,7 @@ static tri_status size_of(const char *path, uint64_t *bytes)
     int rc = stat(path, &is);
 
     if (rc == 0 && S_ISDIR(is.st_mode)) {
-        rc = tri_tree_weigh(path, bytes, &files);
+        rc = tri_tree_weigh(path, TRI_TREE_WEIGH_S, bytes, &files);
     } else if (rc == 0) {
         *bytes = (uint64_t)is.st_size;
     }

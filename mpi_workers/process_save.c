@@ -93,7 +93,7 @@ static tri_status weigh(const char *path, uint64_t *bytes)
 {
     int64_t n;
 
-    if (tri_tree_weigh(path, bytes, &n) != 0 || n == 0) {
+    if (tri_tree_weigh(path, TRI_TREE_WEIGH_S, bytes, &n) != 0 || n == 0) {
         return TRI_FAIL(TRI_ENOTFOUND, "nothing was written into '%s'", path);
     }
     return TRI_OK;

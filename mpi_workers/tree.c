@@ -3,6 +3,7 @@
  */
 #include "mpi_workers/tree.h"
 
+#include "mpi_workers/pause.h"
 #include "mpi_workers/surroundings.h"
 #include "trireme/log.h"
 
@@ -18,7 +19,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define MOST_WEIGHED 1000000
+/* Files between two looks at the clock; a power of two. */
+#define LOOK_FILES 64
 /* How long it is busy without asking whether it is to stop. */
 #define SLICE_S 0.2
 
@@ -63,7 +65,18 @@ static DIR *open_directory(int at, const char *name)
 typedef struct weight {
     uint64_t bytes;
     int64_t n;
+    double until_s;
+    int is_over; /* no time is left */
 } weight;
+
+static void add(weight *w, uint64_t bytes)
+{
+    w->n++;
+    w->bytes += bytes;
+    if (w->n % LOOK_FILES == 1) {
+        w->is_over = tri_now() > w->until_s;
+    }
+}
 
 static int weigh(int at, const char *name, int deep, weight *w)
 {
@@ -73,7 +86,7 @@ static int weigh(int at, const char *name, int deep, weight *w)
     if (!d) {
         return -1;
     }
-    while (w->n < MOST_WEIGHED && (e = readdir(d))) {
+    while (!w->is_over && (e = readdir(d))) {
         struct stat s;
 
         if (is_dot(e->d_name) ||
@@ -85,17 +98,17 @@ static int weigh(int at, const char *name, int deep, weight *w)
                 weigh(dirfd(d), e->d_name, deep - 1, w);
             }
         } else {
-            w->n++;
-            w->bytes += (uint64_t)s.st_size;
+            add(w, (uint64_t)s.st_size);
         }
     }
     closedir(d);
     return 0;
 }
 
-int tri_tree_weigh(const char *path, uint64_t *bytes, int64_t *n)
+int tri_tree_weigh(const char *path, double limit_s, uint64_t *bytes,
+                   int64_t *n)
 {
-    weight w = {0};
+    weight w = {.until_s = tri_now() + limit_s};
 
     if (weigh(AT_FDCWD, path, TRI_TREE_DEEP, &w) != 0) {
         return -1;

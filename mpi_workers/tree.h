@@ -14,13 +14,18 @@
 
 /* Directories within one another that are followed. */
 #define TRI_TREE_DEEP 64
+/* For a checkpoint to be weighed: far less than the silence that costs a
+ * rank. */
+#define TRI_TREE_WEIGH_S 3.0
 
 /* Make the directories above `path` where they are not there.  0, or -1 with
  * errno. */
 int tri_tree_make_parents(const char *path);
-/* Bytes and number of the files in the tree at `path`, of the first million
- * entries.  0, or -1 with errno. */
-int tri_tree_weigh(const char *path, uint64_t *bytes, int64_t *n);
+/* Bytes and number of the files in the tree at `path`, of those that are seen
+ * within `limit_s` seconds (the first at least): a rank that takes long here is
+ * silent meanwhile.  0, or -1 with errno. */
+int tri_tree_weigh(const char *path, double limit_s, uint64_t *bytes,
+                   int64_t *n);
 typedef struct tri_remover tri_remover;
 
 /* Behind the name of what is being removed. */

@@ -202,9 +202,12 @@ static void a_tree_goes_in_the_background(void **state)
     write_file("outside", "stays");
     assert_int_equal(symlink("../outside", at("t/link")), 0);
     assert_int_equal(symlink(folder, at("t/u/up")), 0);
-    assert_int_equal(tri_tree_weigh(at("t"), &bytes, &n), 0);
+    assert_int_equal(tri_tree_weigh(at("t"), 60, &bytes, &n), 0);
     assert_int_equal(n, 4);
     assert_true(bytes >= 8);
+    /* where there is no time, what was seen */
+    assert_int_equal(tri_tree_weigh(at("t"), -1, &bytes, &n), 0);
+    assert_int_equal(n, 1);
     assert_int_equal(tri_remover_create(&r), TRI_OK);
     tri_remover_destroy(r, 1); /* with nothing to do */
     assert_int_equal(tri_remover_create(&r), TRI_OK);
@@ -217,7 +220,7 @@ static void a_tree_goes_in_the_background(void **state)
     assert_int_equal(access(at("t" TRI_GONE), F_OK), -1);
     assert_int_equal(access(at("u" TRI_GONE), F_OK), -1);
     assert_int_equal(access(at("outside"), F_OK), 0);
-    assert_int_equal(tri_tree_weigh(at("t"), &bytes, &n), -1);
+    assert_int_equal(tri_tree_weigh(at("t"), 60, &bytes, &n), -1);
 }
 
 static int setup(void **state)
