@@ -57,4 +57,7 @@ typedef struct tri_guard_word {
  */
 tri_status tri_guard_find(char *path, size_t bytes);
 
+/* The same for another small program of ours, without TRIREME_GUARD. */
+tri_status tri_guard_find_program(const char *name, char *path, size_t bytes);
+
 #endif

@@ -1,5 +1,5 @@
 /*
- * Finds the guard's program.
+ * Finds the guard's program, and others that are installed with it.
  */
 #include "mpi_workers/guard.h"
 
@@ -25,10 +25,32 @@ static void own_folder(char *folder, size_t bytes)
     }
 }
 
+tri_status tri_guard_find_program(const char *name, char *path, size_t bytes)
+{
+    char folder[PATH_MAX];
+
+    own_folder(folder, sizeof folder);
+    snprintf(path, bytes, "%s/%s", folder, name);
+    if (access(path, X_OK) == 0) {
+        return TRI_OK;
+    }
+    snprintf(path, bytes, "%s/" TRI_GUARD_LIBEXEC "/%s", folder, name);
+    if (access(path, X_OK) == 0) {
+        return TRI_OK;
+    }
+    snprintf(path, bytes, TRI_GUARD_BUILT "/%s", name);
+    if (access(path, X_OK) == 0) {
+        return TRI_OK;
+    }
+    return TRI_FAIL(TRI_EIO,
+                    "the program %s is neither in %s nor in "
+                    "%s/" TRI_GUARD_LIBEXEC,
+                    name, folder, folder);
+}
+
 tri_status tri_guard_find(char *path, size_t bytes)
 {
     const char *named = getenv("TRIREME_GUARD");
-    char folder[PATH_MAX];
 
     if (named && *named) {
         snprintf(path, bytes, "%s", named);
@@ -38,21 +60,9 @@ tri_status tri_guard_find(char *path, size_t bytes)
         return TRI_FAIL(TRI_EIO, "TRIREME_GUARD names '%s': %s", named,
                         strerror(errno));
     }
-    own_folder(folder, sizeof folder);
-    snprintf(path, bytes, "%s/" TRI_GUARD_NAME, folder);
-    if (access(path, X_OK) == 0) {
+    if (tri_guard_find_program(TRI_GUARD_NAME, path, bytes) == TRI_OK) {
         return TRI_OK;
     }
-    snprintf(path, bytes, "%s/" TRI_GUARD_LIBEXEC "/" TRI_GUARD_NAME, folder);
-    if (access(path, X_OK) == 0) {
-        return TRI_OK;
-    }
-    snprintf(path, bytes, "%s", TRI_GUARD_BUILT);
-    if (access(path, X_OK) == 0) {
-        return TRI_OK;
-    }
-    return TRI_FAIL(TRI_EIO,
-                    "the program " TRI_GUARD_NAME " is neither in %s nor in "
-                    "%s/" TRI_GUARD_LIBEXEC "; set TRIREME_GUARD to its path",
-                    folder, folder);
+    return TRI_FAIL(TRI_EIO, "%.300s; set TRIREME_GUARD to its path",
+                    tri_error_last()->sentence);
 }

@@ -11,6 +11,7 @@
 #include "mpi_workers/plugin_comm.h"
 #include "mpi_workers/plugin_crash.h"
 #include "mpi_workers/plugin_load.h"
+#include "mpi_workers/plugin_probe.h"
 #include "mpi_workers/plugin_report.h"
 #include "mpi_workers/plugin_values.h"
 #include "mpi_workers/tree.h"
@@ -426,13 +427,6 @@ static tri_status plugin_step(tri_trial *t, int word, tri_step *out)
 
 /* ---- between runs ------------------------------------------------------ */
 
-static int plugin_saves(const tri_study *study)
-{
-    tri_plugin plugin;
-
-    return tri_plugin_of(study, &plugin) == TRI_OK && plugin.checkpoint;
-}
-
 /* A file's size, or that of all files of a directory. */
 static tri_status size_of(const char *path, uint64_t *bytes)
 {
@@ -497,7 +491,7 @@ const tri_trial_ops tri_trial_plugin = {
         .name = "plugin",
         .open = plugin_open,
         .step = plugin_step,
-        .saves = plugin_saves,
+        .saves = tri_plugin_saves,
         .save = plugin_save,
         .retarget = plugin_retarget,
         .reason = plugin_reason,

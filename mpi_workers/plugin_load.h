@@ -11,6 +11,8 @@
 #include "trireme/study.h"
 #include "trireme/trial.h"
 
+#include <limits.h>
+
 typedef struct tri_plugin {
     int (*open)(const trireme_trial_setup *setup, trireme_trial **out);
     int (*run_until)(trireme_trial *trial, int64_t step,
@@ -25,15 +27,12 @@ typedef struct tri_plugin {
  * loading, crashes (plugin_crash.h).  The sentence names the library. */
 tri_status tri_plugin_load(const char *path, tri_plugin *out);
 
-/* Whether it can be loaded, found in another process, which is ended where it
- * takes longer than `limit_s`: that, and crashes, are TRI_EINVAL.  What the
- * library prints then is not shown, but for a backtrace. */
-tri_status tri_plugin_probe(const char *path, double limit_s);
+/* Where the library of a plugin study is: with a slash, since without one the
+ * loader would look elsewhere. */
+#define TRI_PLUGIN_PATH (PATH_MAX + 2)
+void tri_plugin_path(const tri_study *study, char path[TRI_PLUGIN_PATH]);
 
 /* The library of a plugin study. */
 tri_status tri_plugin_of(const tri_study *study, tri_plugin *out);
-/* Whether a study's plugin can be used, by tri_plugin_probe; TRI_OK for other
- * models. */
-tri_status tri_plugin_check(const tri_study *study);
 
 #endif

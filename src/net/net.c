@@ -4,7 +4,7 @@
 #include "src/net/driver.h"
 
 #include "mpi_workers/corpus.h"
-#include "mpi_workers/plugin_load.h"
+#include "mpi_workers/plugin_probe.h"
 #include "mpi_workers/process.h"
 #include "mpi_workers/worker.h"
 #include "trireme/log.h"

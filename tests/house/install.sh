@@ -45,6 +45,26 @@ if [ -n "$(find "$prefix" -name trireme-guard)" ]; then
     esac
 fi
 
+# And the program that tries plugins.
+if [ -n "$(find "$prefix" -name trireme-plugin)" ]; then
+    printf 'int none;\n' >"$place/none.c"
+    cc -shared -fPIC "$place/none.c" -o "$place/none.so"
+    cat >"$place/none.yaml" <<'EOF'
+study: none
+model: {kind: plugin, library: none.so}
+space: {n: {int: [1, 2]}}
+objective: {minimize: loss}
+EOF
+    found=$("$prefix/bin/trireme" check "$place/none.yaml" 2>&1) || true
+    case $found in
+    *"has no function trireme_trial_abi"*) echo "plugins are tried" ;;
+    *)
+        echo "of a plugin check says: $found"
+        exit 1
+        ;;
+    esac
+fi
+
 # Every installed header stands alone; some need MPI's.
 for header in "$prefix"/include/trireme/*.h; do
     name=$(basename "$header")

@@ -4,9 +4,11 @@
  */
 #include "mpi_workers/plugin_call.h"
 #include "mpi_workers/plugin_load.h"
+#include "mpi_workers/plugin_probe.h"
 #include "mpi_workers/plugin_report.h"
 #include "mpi_workers/plugin_values.h"
 
+#include "tests/survivors.h"
 #include "tests/tri_cmocka.h"
 
 #include <math.h>
@@ -98,21 +100,52 @@ static void loading_is_tried(void **state)
              "ended the process as it was loaded, with status 3"},
     };
 
+    int before = tri_descriptors();
+    int saves = -1;
+
     (void)state;
-    assert_int_equal(tri_plugin_probe(TRI_PLUGINS "/ways.so", 60), TRI_OK);
-    assert_int_equal(tri_plugin_probe(TRI_PLUGINS "/next_version.so", 60),
-                     TRI_EVERSION);
+    assert_int_equal(tri_plugin_probe(TRI_PLUGINS "/ways.so", 60, &saves),
+                     TRI_OK);
+    assert_int_equal(saves, 1);
+    assert_int_equal(
+            tri_plugin_probe(TRI_PLUGINS "/ways_unsaved.so", 60, &saves),
+            TRI_OK);
+    assert_int_equal(saves, 0);
+    assert_int_equal(
+            tri_plugin_probe(TRI_PLUGINS "/next_version.so", 60, &saves),
+            TRI_EVERSION);
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         char path[512];
 
         snprintf(path, sizeof path, TRI_PLUGINS "/%s.so", bad[i].library);
-        assert_int_equal(tri_plugin_probe(path, bad[i].limit_s), TRI_EINVAL);
+        assert_int_equal(tri_plugin_probe(path, bad[i].limit_s, &saves),
+                         TRI_EINVAL);
         if (!strstr(tri_error_last()->sentence, bad[i].said)) {
             print_error("said: %s\n", tri_error_last()->sentence);
         }
         assert_non_null(strstr(tri_error_last()->sentence, bad[i].said));
         assert_non_null(strstr(tri_error_last()->sentence, path));
     }
+    assert_int_equal(tri_descriptors(), before);
+}
+
+/* Whether a checked library has checkpoints is asked without loading it. */
+static void a_check_is_remembered(void **state)
+{
+    char library[] = "/tmp/trireme-plugin-XXXXXX";
+    int fd = mkstemp(library);
+    tri_study *s = read_study(library, "minimize: loss", "steps");
+
+    (void)state;
+    assert_true(fd >= 0);
+    close(fd);
+    unlink(library);
+    assert_int_equal(tri_plugin_saves(s), 0);
+    assert_int_equal(symlink(TRI_PLUGINS "/ways.so", library), 0);
+    assert_int_equal(tri_plugin_check(s), TRI_OK);
+    unlink(library);
+    assert_int_equal(tri_plugin_saves(s), 1);
+    tri_study_destroy(s);
 }
 
 static void a_path_is_relative_to_the_study(void **state)
@@ -367,6 +400,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
             cmocka_unit_test(a_library_is_checked),
             cmocka_unit_test(loading_is_tried),
+            cmocka_unit_test(a_check_is_remembered),
             cmocka_unit_test(a_path_is_relative_to_the_study),
             cmocka_unit_test(values_have_types),
             cmocka_unit_test(options_are_plain),
