@@ -130,6 +130,7 @@ struct tri_remover {
     pthread_mutex_t lock;
     pthread_cond_t news;
     task *first, **last;
+    int n_left;     /* tasks, the one that is at work too */
     int is_running; /* the thread was started */
     int closes;     /* no more tasks will come */
     int hurries;    /* leave the rest */
@@ -163,6 +164,13 @@ static task *take(tri_remover *r)
     return t;
 }
 
+static void note_done(tri_remover *r)
+{
+    pthread_mutex_lock(&r->lock);
+    r->n_left--;
+    pthread_mutex_unlock(&r->lock);
+}
+
 static void *work(void *ctx)
 {
     tri_remover *r = ctx;
@@ -178,6 +186,7 @@ static void *work(void *ctx)
             TRI_LOG(TRI_LOG_WARN, "%s", tri_error_last()->sentence);
         }
         free(t);
+        note_done(r);
     }
     return NULL;
 }
@@ -250,8 +259,19 @@ void tri_remover_add(tri_remover *r, const char *path)
     r->is_running = r->is_running || start(r);
     *r->last = t;
     r->last = &t->next;
+    r->n_left++;
     pthread_cond_signal(&r->news);
     pthread_mutex_unlock(&r->lock);
+}
+
+int tri_remover_is_idle(tri_remover *r)
+{
+    int n;
+
+    pthread_mutex_lock(&r->lock);
+    n = r->n_left;
+    pthread_mutex_unlock(&r->lock);
+    return n == 0;
 }
 
 static struct timespec after(double s)

@@ -38,6 +38,8 @@ tri_status tri_remover_create(tri_remover **out);
  * taken for whole (one that is called so already keeps its name).  What cannot
  * be removed is warned of. */
 void tri_remover_add(tri_remover *r, const char *path);
+/* Whether all that was added is dealt with. */
+int tri_remover_is_idle(tri_remover *r);
 /* Wait for the rest at most `limit_s`; what is then left stays. */
 void tri_remover_destroy(tri_remover *r, double limit_s);
 

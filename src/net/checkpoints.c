@@ -5,6 +5,8 @@
 #include "src/net/driver.h"
 
 #include "mpi_workers/checkpoint_dir.h"
+#include "mpi_workers/pause.h"
+#include "mpi_workers/worker.h"
 #include "trireme/log.h"
 
 #include <dirent.h>
@@ -13,8 +15,10 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What is left of large ones at the end of an opening is found at the next. */
-#define REMOVE_S 60.0
+/* What is left of large ones at the end of an opening is found at the next.
+ * Less than workers wait for rank 0 in MPI_Finalize. */
+#define REMOVE_S 25.0
+#define LOOK_S   0.02
 
 /* ---- what nobody goes on from -------------------------------------------- */
 
@@ -162,17 +166,28 @@ tri_status tri_driver_judge_checkpoints(const tri_driver *d)
                     d->study->checkpoints.shared ? "" : " (shared: false)");
 }
 
-void tri_driver_close_checkpoints(tri_driver *d, int hurries)
+void tri_driver_sweep_checkpoints(tri_driver *d)
 {
-    if (!d->remover) {
-        return;
-    }
     /* where another opening holds the study by now, they are its */
-    if (!hurries && d->ctl && d->record &&
+    if (d->remover && d->end_by_s <= 0 && d->ctl && d->record &&
         tri_record_sync(d->record, 1) == TRI_OK && sweep(d, 0) == 0) {
         tri_checkpoint_disclaim(d->study);
     }
-    tri_remover_destroy(d->remover, hurries ? 0 : REMOVE_S);
+}
+
+void tri_driver_close_checkpoints(tri_driver *d)
+{
+    double end = tri_now() + REMOVE_S;
+    int end_signal = d->end_by_s > 0;
+
+    if (!d->remover) {
+        return;
+    }
+    while (!end_signal && tri_now() < end && !tri_remover_is_idle(d->remover)) {
+        tri_sleep(LOOK_S);
+        tri_worker_signals(&end_signal);
+    }
+    tri_remover_destroy(d->remover, end_signal ? 0 : LOOK_S);
     d->remover = NULL;
 }
 

@@ -111,8 +111,12 @@ tri_status tri_driver_make_safe(tri_driver *d);
 /* Remove one, soon.  As above. */
 tri_status tri_driver_drop_checkpoint(tri_driver *d,
                                       const tri_cmd_drop_checkpoint *c);
-/* At the end, while the record is open. */
-void tri_driver_close_checkpoints(tri_driver *d, int hurries);
+/* At the end, while the record is open: those that nobody goes on from are to
+ * be removed. */
+void tri_driver_sweep_checkpoints(tri_driver *d);
+/* Once the record is closed: wait for their removal, no longer than a signal
+ * to end lets. */
+void tri_driver_close_checkpoints(tri_driver *d);
 
 /* ---- think.c: questions to the compute thread --------------------------- */
 

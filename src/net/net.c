@@ -122,10 +122,11 @@ static void search(tri_driver *d)
     tri_driver_leave(d);
     tri_channel_flush(d->channel, d->end_by_s > 0 ? 0.02 : FLUSH_S);
     tri_driver_stop_thinking(d);
-    tri_driver_close_checkpoints(d, d->end_by_s > 0);
+    tri_driver_sweep_checkpoints(d);
     if (close_record(d) != TRI_OK) {
         break_off(d);
     }
+    tri_driver_close_checkpoints(d);
     linger(d);
 }
 

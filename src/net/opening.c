@@ -515,11 +515,12 @@ static void give_up(tri_driver *d)
     tri_error error = *tri_error_last();
     tri_record_end end = {tri_status_exit(error.code), error.sentence, 1};
 
-    tri_driver_close_checkpoints(d, 0);
+    tri_driver_sweep_checkpoints(d);
     if (d->record) {
         tri_record_abandon(d->record, d->ctl, &end);
         d->record = NULL;
     }
+    tri_driver_close_checkpoints(d);
     tri_error_set(error.code, error.src_file, error.src_line, "%s",
                   error.sentence);
     tri_error_place(error.file, error.line, error.column);

@@ -3,8 +3,8 @@
  * that are weighed and removed.
  */
 #include "mpi_workers/checkpoint_dir.h"
-
 #include "mpi_workers/pause.h"
+
 #include "mpi_workers/tree.h"
 #include "tests/tri_cmocka.h"
 
@@ -209,6 +209,7 @@ static void a_tree_goes_in_the_background(void **state)
     assert_int_equal(tri_tree_weigh(at("t"), -1, &bytes, &n), 0);
     assert_int_equal(n, 1);
     assert_int_equal(tri_remover_create(&r), TRI_OK);
+    assert_true(tri_remover_is_idle(r));
     tri_remover_destroy(r, 1); /* with nothing to do */
     assert_int_equal(tri_remover_create(&r), TRI_OK);
     tri_remover_add(r, at("t"));
@@ -216,6 +217,10 @@ static void a_tree_goes_in_the_background(void **state)
     tri_remover_add(r, at("none"));
     write_file("u" TRI_GONE, "");
     tri_remover_add(r, at("u" TRI_GONE));
+    while (!tri_remover_is_idle(r)) { /* ctest has a limit */
+        tri_sleep(0.001);
+    }
+    assert_int_equal(access(at("t" TRI_GONE), F_OK), -1);
     tri_remover_destroy(r, 20);
     assert_int_equal(access(at("t" TRI_GONE), F_OK), -1);
     assert_int_equal(access(at("u" TRI_GONE), F_OK), -1);
