@@ -142,6 +142,9 @@ int tri_emit_is_own(const tri_emit_job *job);
 
 /* ---- inside: lines of a shell -------------------------------------------- */
 
+/* The first line of a script for bash, with the option that the study's setup
+ * has for it (-l). */
+void tri_emit_shebang(const tri_emit_job *job, FILE *out);
 /* Comments: which trial, on which ranks. */
 void tri_emit_heading(const tri_emit_job *job, FILE *out);
 /* What comes before the command: the study's setup, folders.  `strict`: the

@@ -38,6 +38,33 @@ static int is_bash(const tri_process_spec *p)
     return strcmp(name, "bash") == 0 || strcmp(name, "sh") == 0;
 }
 
+void tri_emit_shebang(const tri_emit_job *job, FILE *out)
+{
+    const tri_process_spec *p = &job->study->model.u.process;
+    const char *option = "";
+
+    if (job->study->model.kind == TRI_MODEL_PROCESS && p->setup.text &&
+        is_bash(p) && p->setup.n_shell == 2 && p->setup.shell[1][0] == '-' &&
+        !strpbrk(p->setup.shell[1], " \t\n")) {
+        option = p->setup.shell[1]; /* the system passes one on */
+    }
+    fprintf(out, "#!/bin/bash%s%s\n", *option ? " " : "", option);
+}
+
+/* A shell with options may have read what the setup needs: profiles, modules.
+ */
+static void print_shell(const tri_process_spec *p, FILE *out)
+{
+    if (p->setup.n_shell > 1) {
+        fputs("# The study's setup was run by", out);
+        for (int i = 0; i < p->setup.n_shell; i++) {
+            fputc(' ', out);
+            tri_emit_quote(p->setup.shell[i], out);
+        }
+        fputs(":\n", out);
+    }
+}
+
 /* Each line of `text` behind `prefix`. */
 static void print_lines(const char *text, const char *prefix, FILE *out)
 {
@@ -62,6 +89,7 @@ static void print_setup(const tri_process_spec *p, int strict, FILE *out)
         print_lines(p->setup.text, "#   ", out);
         return;
     }
+    print_shell(p, out);
     fputs(strict ? "set +u\n" : "", out);
     print_lines(p->setup.text, "", out);
     fputs(strict ? "set -u\n" : "", out);

@@ -180,7 +180,7 @@ static tri_status print_command(const tri_emit_job *job, FILE *out)
 
 tri_status tri_emit_slurm(const tri_emit_job *job, FILE *out)
 {
-    fputs("#!/bin/bash\n", out);
+    tri_emit_shebang(job, out);
     tri_emit_heading(job, out);
     TRI_TRY(print_options(job, out));
     fputs("set -euo pipefail\n", out);
