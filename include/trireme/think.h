@@ -93,14 +93,14 @@ TRI_API tri_status tri_thinker_answer(tri_thinker *t,
 typedef struct tri_belief {
     double predicted, lo, hi; /* 95 %, without noise */
     double bytes, p_feasible;
-    double outside; /* distance from the data, in length scales; over 2 is
-                     * outside */
+    double sd; /* of the prediction, on the scale that the model works on: how
+                * little is known there */
 } tri_belief;
 TRI_API tri_status tri_thinker_believe(tri_thinker *t, const tri_config *c,
                                        int64_t resource, tri_belief *out);
 
-/* How good the last model is: tau by cross-validation, and agreement of its
- * intervals; texts for the record. */
+/* Name of the predictor in use ("gp", "trees", ...); "none" where too little is
+ * known. */
 TRI_API const char *tri_thinker_model(const tri_thinker *t);
 
 #endif

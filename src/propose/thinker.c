@@ -733,7 +733,7 @@ tri_status tri_thinker_believe(tri_thinker *t, const tri_config *c,
     if (t->model) {
         t->ops->predict(t->model, x, 1, (double)resource, &mean, &sd);
         unwarp(t, mean, sd, &out->predicted, &out->lo, &out->hi);
-        out->outside = sd;
+        out->sd = sd;
     }
     if (t->feasible) {
         tri_feasibility_predict(t->feasible, x, 1, &out->p_feasible,
