@@ -131,8 +131,9 @@ static void shared_parents_come_and_go(void **state)
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         rmdir(at("7/shared"));
         rmdir(at("7"));
+        usleep(30);
     }
-    for (int i = 0; i < 60; i++) {
+    for (int i = 0; i < 300; i++) {
         tri_surroundings s = make(study, &facts);
 
         assert_true(is_there(facts.scratch));
