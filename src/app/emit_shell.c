@@ -105,6 +105,21 @@ static void print_study_dir(const tri_emit_job *job, FILE *out)
     fputs(" && pwd)\nexport STUDY_DIR\n", out);
 }
 
+/* Launchers give each process a device of its own, or show it all. */
+static void print_devices(const tri_process_spec *p, FILE *out)
+{
+    if (p->devices.how != TRI_DEVICES_MAP) {
+        return;
+    }
+    fprintf(out, "# The study gave the workers of a host, in order, %s:\n#  ",
+            p->devices.variable ? p->devices.variable : "CUDA_VISIBLE_DEVICES");
+    for (int i = 0; i < p->devices.n_map; i++) {
+        fputc(' ', out);
+        tri_emit_quote(p->devices.map[i], out);
+    }
+    fputc('\n', out);
+}
+
 void tri_emit_before(const tri_emit_job *job, const tri_emit_command *c,
                      int strict, FILE *out)
 {
@@ -121,6 +136,7 @@ void tri_emit_before(const tri_emit_job *job, const tri_emit_command *c,
     }
     fprintf(out, "# It trains as far as the study did: %" PRId64 " %s.\n",
             job->resource, tri_unit_name(job->study->resource.unit));
+    print_devices(&job->study->model.u.process, out);
     print_setup(&job->study->model.u.process, strict, out);
     if (c->moves) {
         print_study_dir(job, out);

@@ -123,6 +123,7 @@ static const winner script = {
         "  kind: process\n"
         "  shell: true\n"
         "  command: 'python3 -m train --lr {lr} | tee log.{rank}'\n"
+        "  devices: ['0,1', '2,3']\n"
         "  setup:\n"
         "    shell: [bash, -l]\n"
         "    run: |\n"
