@@ -116,8 +116,8 @@ void tri_remove_parents(const char *path, int n)
             return;
         }
         *slash = 0;
-        if (rmdir(above) != 0) {
-            return;
+        if (rmdir(above) != 0 && errno != ENOENT) {
+            return; /* another may have removed it */
         }
     }
 }

@@ -3,6 +3,7 @@
  */
 #include "mpi_workers/surroundings.h"
 
+#include "mpi_workers/pause.h"
 #include "mpi_workers/remove.h"
 #include "trireme/log.h"
 
@@ -108,6 +109,7 @@ static int make_new(const char *path, char made[SCRATCH_BYTES])
 static tri_status make_folders(const char *path, int *n_above, char **made)
 {
     char name[SCRATCH_BYTES];
+    tri_pause pause = {0};
     int is_made = 0;
 
     for (int i = 0; !is_made && i < MOST_REMOVED; i++) {
@@ -115,6 +117,12 @@ static tri_status make_folders(const char *path, int *n_above, char **made)
         is_made = make_parents(name, n_above) && make_new(path, name);
         if (!is_made && errno != ENOENT) {
             break;
+        }
+        if (!is_made) { /* not in step with whoever removes them */
+            int error = errno;
+
+            tri_pause_sleep(&pause);
+            errno = error;
         }
     }
     if (!is_made) {
