@@ -88,7 +88,7 @@ static void smooth_is_gp(void **state)
 static void steps_are_trees(void **state)
 {
     enum {
-        N = 150
+        N = 300
     };
     tri_world w;
     tri_samples s;
