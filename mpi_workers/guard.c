@@ -389,20 +389,6 @@ static int end_alike(const guard *g)
 
 /* ---- options ------------------------------------------------------------ */
 
-static const char help[] =
-        "Usage: trireme guard [--chdir DIR] [--control FD] [--] COMMAND "
-        "[ARG...]\n"
-        "Runs a command so that nothing of it outlives its starter: whatever "
-        "descends from\n"
-        "it, daemons too, is killed when it ends, or when the starter does.  "
-        "Signals are\n"
-        "passed on to the command, and its exit status is the guard's.  "
-        "Workers start the\n"
-        "processes of trials through it.\n\n"
-        "  --chdir DIR   start the command in DIR\n"
-        "  --control FD  a socket of the worker's (internal)\n"
-        "  --help        this text\n";
-
 /* 0: ready; else what to end with, plus 1. */
 static int read_options(guard *g, int argc, char **argv)
 {
@@ -410,7 +396,7 @@ static int read_options(guard *g, int argc, char **argv)
 
     for (; at < argc && argv[at][0] == '-'; at += 2) {
         if (strcmp(argv[at], "--help") == 0) {
-            fputs(help, stdout);
+            fputs(TRI_GUARD_HELP, stdout);
             return 1;
         }
         if (strcmp(argv[at], "--") == 0) {

@@ -60,4 +60,19 @@ tri_status tri_guard_find(char *path, size_t bytes);
 /* The same for another small program of ours, without TRIREME_GUARD. */
 tri_status tri_guard_find_program(const char *name, char *path, size_t bytes);
 
+/* What --help says, also in a build that has no guard. */
+#define TRI_GUARD_HELP                                                         \
+    "Usage: trireme guard [--chdir DIR] [--control FD] [--] COMMAND "          \
+    "[ARG...]\n"                                                               \
+    "Runs a command so that nothing of it outlives its starter: whatever "     \
+    "descends from\n"                                                          \
+    "it, daemons too, is killed when it ends, or when the starter does.  "     \
+    "Signals are\n"                                                            \
+    "passed on to the command, and its exit status is the guard's.  "          \
+    "Workers start the\n"                                                      \
+    "processes of trials through it.\n\n"                                      \
+    "  --chdir DIR   start the command in DIR\n"                               \
+    "  --control FD  a socket of the worker's (internal)\n"                    \
+    "  --help        this text\n"
+
 #endif

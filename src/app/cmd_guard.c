@@ -4,13 +4,15 @@
  */
 #include "src/app/app.h"
 
-#ifdef TRI_HAVE_MPI
-
 #include "mpi_workers/guard.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#ifdef TRI_HAVE_MPI
 
 #include <errno.h>
 #include <limits.h>
-#include <string.h>
 #include <unistd.h>
 
 int tri_app_guard(int argc, char **argv)
@@ -29,8 +31,10 @@ int tri_app_guard(int argc, char **argv)
 
 int tri_app_guard(int argc, char **argv)
 {
-    (void)argc;
-    (void)argv;
+    if (argc > 1 && strcmp(argv[1], "--help") == 0) {
+        fputs(TRI_GUARD_HELP, stdout);
+        return 0;
+    }
     TRI_FAIL(TRI_EUNBUILT,
              "this trireme was built without MPI; guard needs it");
     return tri_app_fail();
