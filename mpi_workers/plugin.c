@@ -100,16 +100,6 @@ static void look_at_rss(tri_trial *t, int now)
     }
 }
 
-static void find_study_dir(tri_trial *t)
-{
-    char relative[PATH_MAX];
-
-    tri_study_resolve(t->study, ".", relative, sizeof relative);
-    if (!realpath(relative, t->study_dir)) {
-        memcpy(t->study_dir, relative, sizeof t->study_dir);
-    }
-}
-
 static void fill_setup(tri_trial *t, const tri_trial_setup *s)
 {
     t->given = (trireme_trial_setup){.struct_bytes = sizeof t->given,
@@ -150,7 +140,7 @@ static tri_status prepare(tri_trial *t, const tri_trial_setup *setup)
                         t->rank);
     }
     tri_plugin_heard_init(&t->heard, t->study, t->at);
-    find_study_dir(t);
+    tri_trial_study_dir(t->study, t->study_dir);
     TRI_TRY(tri_plugin_values_create(t->study, setup->config, &t->values));
     st = tri_plugin_of(t->study, &t->caller.plugin);
     t->reason = st == TRI_OK || st == TRI_EPEER ? TRI_REASON_NONE

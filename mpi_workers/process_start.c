@@ -22,29 +22,12 @@ extern char **environ;
 
 /* ---- what a process is told --------------------------------------------- */
 
-static void find_study_dir(tri_trial *t)
-{
-    char relative[PATH_MAX];
-    char *slash;
-
-    snprintf(relative, sizeof relative, "%s",
-             t->setup.study->path ? t->setup.study->path : "");
-    slash = strrchr(relative, '/');
-    snprintf(slash ? slash + (slash == relative) : relative,
-             slash ? sizeof relative - (size_t)(slash - relative) - 1
-                   : sizeof relative,
-             "%s", slash ? "" : ".");
-    if (!realpath(relative, t->study_dir)) {
-        snprintf(t->study_dir, sizeof t->study_dir, "%s", relative);
-    }
-}
-
 static void fill_facts(tri_trial *t)
 {
     const tri_trial_setup *s = &t->setup;
     const tri_devices *devices = &t->place.devices;
 
-    find_study_dir(t);
+    tri_trial_study_dir(s->study, t->study_dir);
     t->facts = (tri_facts){
             .rank = t->place.rank,
             .world_size = t->place.size,

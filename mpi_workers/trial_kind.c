@@ -3,6 +3,10 @@
  */
 #include "mpi_workers/trial_kind.h"
 
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
 static const struct {
     tri_model_kind model;
     const tri_trial_ops *ops;
@@ -23,4 +27,14 @@ const tri_trial_ops *tri_trial_kind(tri_model_kind model)
         }
     }
     return NULL;
+}
+
+void tri_trial_study_dir(const tri_study *study, char *buf)
+{
+    char relative[PATH_MAX];
+
+    tri_study_resolve(study, ".", relative, sizeof relative);
+    if (!realpath(relative, buf)) {
+        memcpy(buf, relative, sizeof relative);
+    }
 }

@@ -128,4 +128,8 @@ extern const tri_trial_ops tri_trial_plugin;
 /* The kind for a model; NULL if it is not built yet. */
 const tri_trial_ops *tri_trial_kind(tri_model_kind model);
 
+/* The folder of the study file into buf[PATH_MAX]: absolute, links resolved;
+ * as it is named where it cannot be found. */
+void tri_trial_study_dir(const tri_study *study, char *buf);
+
 #endif
