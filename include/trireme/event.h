@@ -127,6 +127,11 @@ typedef struct tri_warm_row {
     const char *source; /* the file that it comes from */
 } tri_warm_row;
 
+/* Rules of the controller that an opening is played by.  1: the ranks of a
+ * group are in the order of its mesh (trireme/place.h), and slow ranks are
+ * looked for (trireme/slow.h). */
+#define TRI_RULES 1
+
 /* The study is opened for writing: the first event ever, and the first of
  * each later opening. */
 typedef struct tri_ev_open {
@@ -151,6 +156,8 @@ typedef struct tri_ev_open {
                           * are */
     const tri_warm_row *warm;
     int n_warm;
+    int32_t rules; /* TRI_RULES; 0 in journals of former versions, which the
+                    * rules that came later do not change */
 } tri_ev_open;
 
 typedef enum tri_rank_state {
@@ -166,6 +173,11 @@ typedef struct tri_ev_pool {
     int32_t cores;
     const char *device;
     uint8_t oversubscribed; /* more ranks than cores on its host */
+    /* Where it sits (trireme/place.h): numbers on its host from 1, 0: within
+     * no single one, or not known. */
+    int32_t package, numa, cache, core;
+    const char *binding; /* inherited, applied, none; "": not known */
+    const char *cpus;    /* that it may use, as a list: "0-3,8"; "" */
 } tri_ev_pool;
 
 typedef struct tri_proposal {
@@ -274,7 +286,8 @@ enum {
 typedef struct tri_cmd_assign {
     int64_t run, trial;
     int32_t rung, bracket, attempt, phase, epoch;
-    const int32_t *ranks; /* world ranks, ascending; ranks[0] leads */
+    const int32_t *ranks; /* world ranks in the order of the mesh, neighbours
+                           * side by side (trireme/place.h); ranks[0] leads */
     int32_t n_ranks;
     int64_t resource;       /* in the study's unit, absolute */
     const char *config;     /* canonical text */

@@ -16,7 +16,10 @@
 
 #include <stdint.h>
 
-#define TRI_WIRE_VERSION      1
+/* Of events and messages; commands, whose digests stand in journals, are as
+ * they were in version 1.  Events of former versions are read, fields that came
+ * later being 0 and ""; messages are not: all ranks run one program. */
+#define TRI_WIRE_VERSION      2
 #define TRI_WIRE_HEADER_BYTES 12
 #define TRI_WIRE_MAX_BYTES    (64u << 20)
 
@@ -87,6 +90,8 @@ typedef struct tri_msg_hello {
     uint64_t study_hash; /* of the study as this rank read it */
     uint64_t memory_bytes;
     uint8_t blind; /* rank 0's checkpoints.dir is not seen here */
+    int32_t package, numa, cache, core; /* as in tri_ev_pool */
+    const char *binding, *cpus;
 } tri_msg_hello;
 
 typedef struct tri_msg_ready {

@@ -23,6 +23,7 @@ tri_status tri_desc_check(const tri_struct_desc *desc, const void *base);
 /* Bytes not read yet. */
 typedef struct tri_source {
     const unsigned char *at, *end;
+    int version; /* of what they hold */
 } tri_source;
 
 /* Read one body into the zeroed struct at `base`; pointers go into `arena`.

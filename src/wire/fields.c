@@ -20,21 +20,24 @@
 #define STRUCT(type) static const tri_field_desc fields_of_##type[] = {
 #define FIELD(type, k, member)                                                 \
     {#member, TRI_FIELD_##k, offsetof(type, member) *                          \
-             IS(type, member, C_TYPE_##k), NULL, 0, 0, NULL},
+             IS(type, member, C_TYPE_##k), NULL, 0, 0, NULL, 0},
+#define SINCE(version, type, k, member)                                        \
+    {#member, TRI_FIELD_##k, offsetof(type, member) *                          \
+             IS(type, member, C_TYPE_##k), NULL, 0, 0, NULL, version},
 #define ENUM(type, member, limit_)                                             \
     {#member, TRI_FIELD_ENUM, offsetof(type, member) *                         \
-             IS(type, member, int32_t), NULL, 0, limit_, NULL},
+             IS(type, member, int32_t), NULL, 0, limit_, NULL, 0},
 #define INTS(type, member, count)                                              \
     {#member, TRI_FIELD_INTS, offsetof(type, member) *                         \
              IS(type, member, const int32_t *), #count,                        \
-     offsetof(type, count) * IS(type, count, int32_t), 0, NULL},
+     offsetof(type, count) * IS(type, count, int32_t), 0, NULL, 0},
 #define ARRAY(type, member, count, of_)                                        \
     {#member, TRI_FIELD_ARRAY, offsetof(type, member) *                        \
              IS(type, member, const of_ *), #count,                            \
-     offsetof(type, count) * IS(type, count, int32_t), 0, &desc_of_##of_},
+     offsetof(type, count) * IS(type, count, int32_t), 0, &desc_of_##of_, 0},
 #define INLINE(type, member, of_)                                              \
     {#member, TRI_FIELD_INLINE, offsetof(type, member) *                       \
-             IS(type, member, of_), NULL, 0, 0, &desc_of_##of_},
+             IS(type, member, of_), NULL, 0, 0, &desc_of_##of_, 0},
 #define END(type)                                                              \
     };                                                                         \
     static const tri_struct_desc desc_of_##type = {                            \
@@ -133,7 +136,9 @@ size_t tri_desc_min_bytes(const tri_struct_desc *desc)
     int i;
 
     for (i = 0; i < desc->n_fields; ++i) {
-        sum += min_field_bytes(&desc->fields[i]);
+        if (desc->fields[i].since == 0) {
+            sum += min_field_bytes(&desc->fields[i]);
+        }
     }
     return sum;
 }

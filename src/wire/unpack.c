@@ -198,13 +198,27 @@ static tri_status unpack_field(const tri_field_desc *field, tri_source *source,
     return malformed(field, "a field of no kind");
 }
 
+/* What a former version did not tell. */
+static void leave_out(const tri_field_desc *field, unsigned char *base)
+{
+    static const char *const nothing = "";
+
+    if (field->kind == TRI_FIELD_STR) {
+        memcpy(base + field->offset, &nothing, sizeof nothing);
+    }
+}
+
 tri_status tri_desc_unpack(const tri_struct_desc *desc, tri_source *source,
                            tri_arena *arena, void *base)
 {
     int i;
 
     for (i = 0; i < desc->n_fields; ++i) {
-        TRI_TRY(unpack_field(&desc->fields[i], source, arena, base));
+        if (desc->fields[i].since > source->version) {
+            leave_out(&desc->fields[i], base);
+        } else {
+            TRI_TRY(unpack_field(&desc->fields[i], source, arena, base));
+        }
     }
     return TRI_OK;
 }

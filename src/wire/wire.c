@@ -24,6 +24,12 @@ static const uint16_t magics[] = {
         [TRI_BODY_MESSAGE] = MAGIC_MESSAGE,
 };
 
+static const int versions[] = {
+        [TRI_BODY_EVENT] = TRI_WIRE_VERSION,
+        [TRI_BODY_COMMAND] = 1,
+        [TRI_BODY_MESSAGE] = TRI_WIRE_VERSION,
+};
+
 /* A thing to be packed: its set, kind and body, and what stands before it. */
 typedef struct parcel {
     tri_body_set set;
@@ -109,7 +115,7 @@ static void put_parcel(const parcel *p, const tri_sink *sink)
     unsigned char header[TRI_WIRE_HEADER_BYTES];
 
     tri_put_le(header, magics[p->set], 2);
-    header[2] = TRI_WIRE_VERSION;
+    header[2] = (unsigned char)versions[p->set];
     header[3] = (unsigned char)p->kind;
     tri_put_le(header + 4, body_bytes(p), 4);
     tri_put_le(header + 8, p->epoch, 4);
@@ -162,9 +168,11 @@ static tri_status open_parcel(tri_body_set set, tri_source *source, int *kind,
     if (tri_get_le(h, 2) != magics[set]) {
         return TRI_FAIL(TRI_EMALFORMED, "a message of another kind");
     }
-    if (h[2] != TRI_WIRE_VERSION) {
+    source->version = h[2];
+    if (h[2] != versions[set] &&
+        (set != TRI_BODY_EVENT || h[2] < 1 || h[2] > versions[set])) {
         return TRI_FAIL(TRI_EVERSION, "message version %d, not %d", h[2],
-                        TRI_WIRE_VERSION);
+                        versions[set]);
     }
     *kind = h[3];
     *desc = tri_body_desc(set, *kind);
@@ -193,7 +201,7 @@ static tri_source source_of(const void *data, size_t bytes)
 {
     const unsigned char *at = data;
 
-    return (tri_source){at, at + bytes};
+    return (tri_source){at, at + bytes, 0};
 }
 
 static tri_status unpack_command(tri_source *source, tri_arena *arena,

@@ -4,6 +4,7 @@
  */
 #include "tests/tri_cmocka.h"
 
+#include "src/base/little.h"
 #include "tests/wire/random_struct.h"
 
 #include <stdio.h>
@@ -226,15 +227,58 @@ static void other_versions_and_kinds_are_refused(void **state)
     assert_int_equal(
             tri_event_unpack(f->buffer.data, f->buffer.bytes, f->arena, &event),
             TRI_EMALFORMED);
-    f->buffer.data[2] = TRI_WIRE_VERSION + 1;
+    f->buffer.data[2] = 2; /* there is no such version of commands */
     assert_int_equal(
             tri_command_unpack(f->buffer.data, f->buffer.bytes, f->arena, &out),
             TRI_EVERSION);
-    f->buffer.data[2] = TRI_WIRE_VERSION;
+    f->buffer.data[2] = 1;
     f->buffer.data[3] = 200;
     assert_int_equal(
             tri_command_unpack(f->buffer.data, f->buffer.bytes, f->arena, &out),
             TRI_EMALFORMED);
+}
+
+/* As version 1 packed it: without what came later. */
+static void make_old(tri_buffer *b, size_t bytes_less)
+{
+    b->bytes -= bytes_less;
+    b->data[2] = 1;
+    tri_put_le(b->data + 4, b->bytes - TRI_WIRE_HEADER_BYTES, 4);
+}
+
+static void events_of_the_former_version_are_read(void **state)
+{
+    fixture *f = *state;
+    tri_event rank = {TRI_EV_POOL,
+                      2,
+                      {.pool = {3, TRI_RANK_UP, "h", 4, "d", 1, 5, 6, 7, 8,
+                                "none", "0-3"}}};
+    tri_event open = {TRI_EV_OPEN, 0, {.open = {.rules = TRI_RULES}}};
+    tri_event out;
+
+    tri_buffer_clear(&f->buffer);
+    assert_int_equal(tri_event_pack(&rank, &f->buffer), TRI_OK);
+    make_old(&f->buffer, 4 * 4 + 4 + strlen("none") + 4 + strlen("0-3"));
+    assert_int_equal(
+            tri_event_unpack(f->buffer.data, f->buffer.bytes, f->arena, &out),
+            TRI_OK);
+    assert_string_equal(out.u.pool.host, "h");
+    assert_int_equal(out.u.pool.oversubscribed, 1);
+    assert_int_equal(out.u.pool.package, 0);
+    assert_int_equal(out.u.pool.core, 0);
+    assert_string_equal(out.u.pool.binding, "");
+    assert_string_equal(out.u.pool.cpus, "");
+    tri_buffer_clear(&f->buffer);
+    assert_int_equal(tri_event_pack(&open, &f->buffer), TRI_OK);
+    make_old(&f->buffer, 4);
+    assert_int_equal(
+            tri_event_unpack(f->buffer.data, f->buffer.bytes, f->arena, &out),
+            TRI_OK);
+    assert_int_equal(out.u.open.rules, 0);
+    f->buffer.data[2] = TRI_WIRE_VERSION + 1;
+    assert_int_equal(
+            tri_event_unpack(f->buffer.data, f->buffer.bytes, f->arena, &out),
+            TRI_EVERSION);
 }
 
 static void what_could_not_be_read_is_not_packed(void **state)
@@ -255,7 +299,7 @@ static void what_could_not_be_read_is_not_packed(void **state)
 static void the_bytes_are_as_written(void **state)
 {
     static const unsigned char want[] = {
-            'T',  'E',  1,    TRI_EV_FORMED,
+            'T',  'E',  2,    TRI_EV_FORMED,
             20,   0,    0,    0,
             0,    0,    0,    0, /* header */
             0,    0,    0,    0,
@@ -333,6 +377,8 @@ int main(void)
                                             tear_down),
             cmocka_unit_test_setup_teardown(
                     other_versions_and_kinds_are_refused, set_up, tear_down),
+            cmocka_unit_test_setup_teardown(
+                    events_of_the_former_version_are_read, set_up, tear_down),
             cmocka_unit_test_setup_teardown(
                     what_could_not_be_read_is_not_packed, set_up, tear_down),
             cmocka_unit_test_setup_teardown(the_bytes_are_as_written, set_up,
