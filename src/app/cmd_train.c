@@ -274,6 +274,7 @@ static int train(const train_options *o)
     int status = TRI_EXIT_DONE;
     int silent;
 
+    tri_app_errors(o->common.json, 0);
     if (tri_app_mpi_open(&t.rank, &t.size) != TRI_OK) {
         return tri_app_fail();
     }

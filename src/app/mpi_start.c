@@ -41,10 +41,35 @@ static void on_stuck(void)
     _exit(stuck_status);
 }
 
+/* Open MPI ends a process that srun started without PMIx, with a page on how
+ * Open MPI is built.  Once for all tasks. */
+static tri_status started_with_pmi(void)
+{
+    static const char *const names[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK",
+                                        "PMI_RANK", "PMI_FD"};
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (getenv(names[i])) {
+            return TRI_OK;
+        }
+    }
+    if (!getenv("SLURM_STEP_ID") || !getenv("SLURM_PROCID")) {
+        return TRI_OK;
+    }
+    if (tri_app_launch_rank() > 0) {
+        tri_app_errors(0, 1);
+    }
+    return TRI_FAIL(TRI_EINVAL,
+                    "srun started this without PMIx, so its tasks cannot find "
+                    "each other: use `srun --mpi=pmix`, or mpirun inside "
+                    "sbatch or salloc");
+}
+
 tri_status tri_app_mpi_open(int *rank, int *size)
 {
     int provided = 0;
 
+    TRI_TRY(started_with_pmi());
     tune_malloc();
     if (MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &provided) !=
                 MPI_SUCCESS ||

@@ -10,7 +10,8 @@
 /*
  * Initialise MPI (funneled), with the settings of malloc that collectives
  * need set before it, and the watchdog, which ends this process where MPI never
- * returns.  [out] rank and size in MPI_COMM_WORLD.  TRI_ECOMM, TRI_ENOMEM.
+ * returns.  [out] rank and size in MPI_COMM_WORLD.  TRI_ECOMM, TRI_ENOMEM;
+ * TRI_EINVAL, said by the first task only, where srun gave no PMI.
  */
 tri_status tri_app_mpi_open(int *rank, int *size);
 /* Finalise and return `status`; with `must_exit`, where MPI_Finalize would
