@@ -43,6 +43,8 @@ typedef struct tri_rng {
     uint64_t key;
     uint32_t purpose;
     uint64_t next; /* index of the next 64-bit draw */
+    /* of the block drawn last, which holds two; spare_at: its index, 0: none */
+    uint64_t spare, spare_at;
 } tri_rng;
 
 /* The stream (seed, key, purpose) at its first draw. */
@@ -61,5 +63,7 @@ TRI_API double tri_rng_unit(tri_rng *rng);
 TRI_API double tri_rng_normal(tri_rng *rng);
 /* A 64-bit hash of bytes for use as a key (FNV-1a, then a splitmix finish). */
 TRI_API uint64_t tri_rng_hash(const void *data, size_t bytes);
+/* The same of the eight bytes of x, the lowest first. */
+TRI_API uint64_t tri_rng_hash_u64(uint64_t x);
 
 #endif

@@ -69,10 +69,14 @@ static int split(double x, double *m)
 /* sum of z^i * 2 / (2 i + 1) over i = first.., for z = s^2 <= 0.0295. */
 static double atanh_tail(double z, int first)
 {
+    static const double terms[] = {2.0 / 1,  2.0 / 3,  2.0 / 5,  2.0 / 7,
+                                   2.0 / 9,  2.0 / 11, 2.0 / 13, 2.0 / 15,
+                                   2.0 / 17, 2.0 / 19, 2.0 / 21, 2.0 / 23,
+                                   2.0 / 25};
     double sum = 0;
 
     for (int i = 12; i >= first; i--) {
-        sum = sum * z + 2.0 / (2 * i + 1);
+        sum = sum * z + terms[i];
     }
     return sum;
 }

@@ -1,13 +1,52 @@
 /*
- * The treap behind a rung: insertion by splitting, marks by walking down from
- * the root.  Knows nothing of what is promoted or why.
+ * The B-tree behind a rung: insertion splits full pages on its way down, so
+ * that it never turns back; everything else is one walk down from the root.
+ * Knows nothing of what is promoted or why.
  */
 #include "src/sched/standings.h"
 
-#include "trireme/rng.h"
-
 #include <assert.h>
+#include <math.h>
 #include <stdlib.h>
+#include <string.h>
+
+#define HALF (TRI_PAGE_ITEMS / 2)
+
+/* ---- room ---------------------------------------------------------------- */
+
+/* A standing of n results has at most n / 7 pages and its root: every page but
+ * that has 8 items or more. */
+static uint64_t pages_for(const tri_nodes *nodes, uint32_t more)
+{
+    return (uint64_t)(nodes->n + more) / (HALF - 1) + nodes->n_roots + more + 2;
+}
+
+static tri_status reserve_pages(tri_nodes *nodes, uint32_t more)
+{
+    uint64_t need = pages_for(nodes, more);
+    uint64_t room = nodes->page_room ? nodes->page_room : 8;
+    tri_page *grown;
+
+    if (need <= nodes->page_room) {
+        return TRI_OK;
+    }
+    while (room < need) {
+        room *= 2;
+    }
+    grown = room <= UINT32_MAX
+                    ? realloc(nodes->page, (size_t)room * sizeof *grown)
+                    : NULL;
+    if (!grown) {
+        return TRI_FAIL(TRI_ENOMEM, "no memory for %u results",
+                        nodes->n + more);
+    }
+    if (!nodes->page) {
+        nodes->n_pages = 1;
+    }
+    nodes->page = grown;
+    nodes->page_room = (uint32_t)room;
+    return TRI_OK;
+}
 
 tri_status tri_nodes_reserve(tri_nodes *nodes, uint32_t more)
 {
@@ -18,6 +57,7 @@ tri_status tri_nodes_reserve(tri_nodes *nodes, uint32_t more)
     if (need < more || need > UINT32_MAX / 2) {
         return TRI_FAIL(TRI_ENOMEM, "a scheduler holds 2^31 results at most");
     }
+    TRI_TRY(reserve_pages(nodes, more));
     if (need <= nodes->room) {
         return TRI_OK;
     }
@@ -40,18 +80,19 @@ tri_status tri_nodes_reserve(tri_nodes *nodes, uint32_t more)
 void tri_nodes_fini(tri_nodes *nodes)
 {
     free(nodes->node);
+    free(nodes->page);
     *nodes = (tri_nodes){0};
 }
 
-static uint64_t priority(const tri_node *n)
+static uint32_t new_page(tri_nodes *nodes, int is_leaf)
 {
-    uint64_t x = (uint64_t)n->trial + 0x9e3779b97f4a7c15u;
-
-    /* splitmix64's finish: no two trials share one */
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-    return x ^ (x >> 31);
+    assert(nodes->n_pages < nodes->page_room);
+    nodes->page[nodes->n_pages].n = 0;
+    nodes->page[nodes->n_pages].is_leaf = (uint8_t)is_leaf;
+    return nodes->n_pages++;
 }
+
+/* ---- order --------------------------------------------------------------- */
 
 static int before(const tri_node *a, const tri_node *b)
 {
@@ -69,49 +110,155 @@ int tri_node_before(const tri_node *a, const tri_node *b)
     return before(a, b);
 }
 
-static void count(tri_node *node, uint32_t at)
+static double key_of(const tri_node *n)
 {
-    tri_node *n = &node[at];
-
-    n->size = 1 + node[n->left].size + node[n->right].size;
-    n->n_eligible =
-            n->eligible + node[n->left].n_eligible + node[n->right].n_eligible;
+    return n->last ? INFINITY : n->score;
 }
 
-/* Split the tree `at` into what stands before `key` and the rest. */
-static void split(tri_node *node, uint32_t at, uint32_t key, uint32_t *left,
-                  uint32_t *right)
+/* How many items of a page begin at `node` or before it: item 0 of pages always
+ * does, since what it begins with may be none of the first by now. */
+static int n_up_to(const tri_nodes *nodes, const tri_page *p, uint32_t node)
 {
-    if (!at) {
-        *left = *right = TRI_NODE_NONE;
-        return;
+    const tri_node *n = &nodes->node[node];
+    double key = key_of(n);
+    int i = !p->is_leaf;
+
+    while (i < p->n && p->score[i] < key) {
+        i++;
     }
-    if (before(&node[at], &node[key])) {
-        split(node, node[at].right, key, &node[at].right, right);
-        *left = at;
-    } else {
-        split(node, node[at].left, key, left, &node[at].left);
-        *right = at;
+    while (i < p->n && !(p->score[i] > key) &&
+           !before(n, &nodes->node[p->first[i]])) {
+        i++;
     }
-    count(node, at);
+    return i;
 }
 
-/* Where the fresh node belongs: below nodes of higher priority, which each
- * have one more below them then; what stands there is split around it. */
-static void insert(tri_node *node, uint32_t *link, uint32_t fresh)
+/* The item that `node` is in, or belongs to. */
+static int item_of(const tri_nodes *nodes, const tri_page *p, uint32_t node)
 {
-    uint64_t mine = priority(&node[fresh]);
+    int n = n_up_to(nodes, p, node);
 
-    while (*link && priority(&node[*link]) >= mine) {
-        tri_node *n = &node[*link];
+    return n ? n - 1 : 0;
+}
 
-        n->size++;
-        n->n_eligible += node[fresh].eligible;
-        link = before(&node[fresh], n) ? &n->left : &n->right;
+/* ---- inserting ----------------------------------------------------------- */
+
+/* Make room for an item before item `at`. */
+static void open_gap(tri_page *p, int at)
+{
+    size_t n = (size_t)(p->n - at);
+
+    assert(p->n < TRI_PAGE_ITEMS);
+    memmove(p->score + at + 1, p->score + at, n * sizeof *p->score);
+    memmove(p->first + at + 1, p->first + at, n * sizeof *p->first);
+    memmove(p->size + at + 1, p->size + at, n * sizeof *p->size);
+    memmove(p->n_eligible + at + 1, p->n_eligible + at,
+            n * sizeof *p->n_eligible);
+    if (!p->is_leaf) {
+        memmove(p->page + at + 1, p->page + at, n * sizeof *p->page);
     }
-    split(node, *link, fresh, &node[fresh].left, &node[fresh].right);
-    count(node, fresh);
-    *link = fresh;
+    p->n++;
+}
+
+/* The upper half of a full page becomes a page of its own. */
+static uint32_t cut(tri_nodes *nodes, uint32_t full)
+{
+    uint32_t fresh = new_page(nodes, nodes->page[full].is_leaf);
+    tri_page *from = &nodes->page[full];
+    tri_page *to = &nodes->page[fresh];
+
+    memcpy(to->score, from->score + HALF, HALF * sizeof *to->score);
+    memcpy(to->first, from->first + HALF, HALF * sizeof *to->first);
+    memcpy(to->size, from->size + HALF, HALF * sizeof *to->size);
+    memcpy(to->n_eligible, from->n_eligible + HALF,
+           HALF * sizeof *to->n_eligible);
+    if (!from->is_leaf) {
+        memcpy(to->page, from->page + HALF, HALF * sizeof *to->page);
+    }
+    from->n = to->n = HALF;
+    return fresh;
+}
+
+/* Item `at` of `parent` becomes two. */
+static void split(tri_nodes *nodes, uint32_t parent, int at)
+{
+    uint32_t fresh = cut(nodes, nodes->page[parent].page[at]);
+    tri_page *p = &nodes->page[parent];
+    const tri_page *right = &nodes->page[fresh];
+    uint32_t size = 0, n_eligible = 0;
+
+    for (int i = 0; i < HALF; i++) {
+        size += right->size[i];
+        n_eligible += right->n_eligible[i];
+    }
+    open_gap(p, at + 1);
+    p->score[at + 1] = right->score[0];
+    p->first[at + 1] = right->first[0];
+    p->page[at + 1] = fresh;
+    p->size[at + 1] = size;
+    p->n_eligible[at + 1] = n_eligible;
+    p->size[at] -= size;
+    p->n_eligible[at] -= n_eligible;
+}
+
+/* A root above the present one, which is full. */
+static void raise_root(tri_nodes *nodes, uint32_t *root)
+{
+    uint32_t above = new_page(nodes, 0);
+    const tri_page *old = &nodes->page[*root];
+    tri_page *p = &nodes->page[above];
+
+    p->n = 1;
+    p->score[0] = old->score[0];
+    p->first[0] = old->first[0];
+    p->page[0] = *root;
+    p->size[0] = p->n_eligible[0] = 0;
+    for (int i = 0; i < old->n; i++) {
+        p->size[0] += old->size[i];
+        p->n_eligible[0] += old->n_eligible[i];
+    }
+    *root = above;
+}
+
+/* The page below that `fresh` belongs to, which has room then. */
+static uint32_t step_down(tri_nodes *nodes, uint32_t at, uint32_t fresh)
+{
+    tri_page *p = &nodes->page[at];
+    int i = item_of(nodes, p, fresh);
+
+    if (nodes->page[p->page[i]].n == TRI_PAGE_ITEMS) {
+        split(nodes, at, i);
+        i += !before(&nodes->node[fresh], &nodes->node[p->first[i + 1]]);
+    }
+    p->size[i]++;
+    p->n_eligible[i] += nodes->node[fresh].eligible;
+    return p->page[i];
+}
+
+static void insert(tri_nodes *nodes, uint32_t *root, uint32_t fresh)
+{
+    const tri_node *n = &nodes->node[fresh];
+    uint32_t at;
+    tri_page *leaf;
+    int i;
+
+    if (!*root) {
+        *root = new_page(nodes, 1);
+        nodes->n_roots++;
+    }
+    if (nodes->page[*root].n == TRI_PAGE_ITEMS) {
+        raise_root(nodes, root);
+    }
+    for (at = *root; !nodes->page[at].is_leaf;) {
+        at = step_down(nodes, at, fresh);
+    }
+    leaf = &nodes->page[at];
+    i = n_up_to(nodes, leaf, fresh);
+    open_gap(leaf, i);
+    leaf->score[i] = key_of(n);
+    leaf->first[i] = fresh;
+    leaf->size[i] = 1;
+    leaf->n_eligible[i] = n->eligible;
 }
 
 uint32_t tri_standings_insert(tri_nodes *nodes, uint32_t *root, int64_t trial,
@@ -122,93 +269,100 @@ uint32_t tri_standings_insert(tri_nodes *nodes, uint32_t *root, int64_t trial,
     assert(fresh < nodes->room);
     nodes->node[fresh] = (tri_node){.score = score,
                                     .trial = trial,
-                                    .size = 1,
                                     .last = last != 0,
                                     .eligible = eligible != 0};
-    insert(nodes->node, root, fresh);
+    insert(nodes, root, fresh);
     return fresh;
 }
+
+/* ---- walks --------------------------------------------------------------- */
 
 void tri_standings_set_eligible(tri_nodes *nodes, uint32_t root, uint32_t node,
                                 int eligible)
 {
-    tri_node *all = nodes->node;
-    tri_node *n = &all[node];
+    tri_node *n = &nodes->node[node];
     uint32_t change = eligible ? 1u : (uint32_t)-1;
+    uint32_t at = root;
 
     if (n->eligible == (eligible != 0)) {
         return;
     }
     n->eligible = eligible != 0;
-    for (uint32_t at = root; at != node;) {
-        assert(at);
-        all[at].n_eligible += change;
-        at = before(n, &all[at]) ? all[at].left : all[at].right;
+    for (;;) {
+        tri_page *p = &nodes->page[at];
+        int i = item_of(nodes, p, node);
+
+        p->n_eligible[i] += change;
+        if (p->is_leaf) {
+            assert(p->first[i] == node);
+            return;
+        }
+        at = p->page[i];
     }
-    n->n_eligible += change;
 }
 
 uint32_t tri_standings_best(const tri_nodes *nodes, uint32_t root,
                             uint32_t *place)
 {
-    const tri_node *node = nodes->node;
-    uint32_t at = root;
     uint32_t passed = 0;
 
-    if (!at || !node[at].n_eligible) {
-        return TRI_NODE_NONE;
-    }
-    for (;;) {
-        if (node[node[at].left].n_eligible) {
-            at = node[at].left;
-            continue;
+    for (uint32_t at = root; at;) {
+        const tri_page *p = &nodes->page[at];
+        int i = 0;
+
+        for (; i < p->n && !p->n_eligible[i]; i++) {
+            passed += p->size[i];
         }
-        passed += node[node[at].left].size;
-        if (node[at].eligible) {
+        if (i == p->n) {
+            assert(at == root);
+            return TRI_NODE_NONE;
+        }
+        if (p->is_leaf) {
             *place = passed;
-            return at;
+            return p->first[i];
         }
-        passed++;
-        at = node[at].right;
+        at = p->page[i];
     }
+    return TRI_NODE_NONE;
 }
 
 uint32_t tri_standings_place(const tri_nodes *nodes, uint32_t root,
                              uint32_t node)
 {
-    const tri_node *all = nodes->node;
     uint32_t passed = 0;
     uint32_t at = root;
 
-    while (at != node) {
-        assert(at);
-        if (before(&all[node], &all[at])) {
-            at = all[at].left;
-        } else {
-            passed += all[all[at].left].size + 1;
-            at = all[at].right;
+    for (;;) {
+        const tri_page *p = &nodes->page[at];
+        int item = item_of(nodes, p, node);
+
+        for (int i = 0; i < item; i++) {
+            passed += p->size[i];
         }
+        if (p->is_leaf) {
+            assert(p->first[item] == node);
+            return passed;
+        }
+        at = p->page[item];
     }
-    return passed + all[all[at].left].size;
 }
 
 uint32_t tri_standings_at(const tri_nodes *nodes, uint32_t root, uint32_t place)
 {
-    const tri_node *node = nodes->node;
-    uint32_t at = root;
+    for (uint32_t at = root; at;) {
+        const tri_page *p = &nodes->page[at];
+        int i = 0;
 
-    while (at) {
-        uint32_t left = node[node[at].left].size;
-
-        if (place == left) {
-            return at;
+        for (; i < p->n && place >= p->size[i]; i++) {
+            place -= p->size[i];
         }
-        if (place < left) {
-            at = node[at].left;
-        } else {
-            place -= left + 1;
-            at = node[at].right;
+        if (i == p->n) {
+            return TRI_NODE_NONE;
         }
+        if (p->is_leaf) {
+            return p->first[i];
+        }
+        at = p->page[i];
     }
     return TRI_NODE_NONE;
 }

@@ -1,12 +1,12 @@
 /*
- * The results of one rung in order, best first: a treap (Seidel and Aragon,
- * 1996) whose nodes count what stands below them, so that the place of a
+ * The results of one rung in order, best first: a B-tree (Bayer and McCreight,
+ * 1972) whose items count what stands below them, so that the place of a
  * result, the result at a place and the best eligible one are each found in
- * O(log n).  Priorities are hashes of the trial numbers: the same tree in any
- * order of arrival.
+ * O(log n), in few lines of memory.  Nothing is ever taken out.
  *
- * Knows nothing of rungs or promotion rules.  Nodes of several standings share
- * one pool and are named by their numbers in it.
+ * Knows nothing of rungs or promotion rules.  Nodes and pages of several
+ * standings share one pool and are named by their numbers in it; a standing is
+ * named by the page at its root, 0 where it is empty.
  */
 #ifndef TRI_SRC_SCHED_STANDINGS_H
 #define TRI_SRC_SCHED_STANDINGS_H
@@ -15,22 +15,35 @@
 
 #include <stdint.h>
 
-#define TRI_NODE_NONE 0 /* node 0 is no result */
+#define TRI_NODE_NONE  0  /* node 0 is no result, page 0 no page */
+#define TRI_PAGE_ITEMS 16 /* of these at least half, but for the root */
 
+/* A result. */
 typedef struct tri_node {
     double score;
     int64_t trial;
-    uint32_t left, right;
-    uint32_t size;       /* results in this subtree */
-    uint32_t n_eligible; /* eligible ones among them */
-    uint32_t below;      /* the same trial's node in the rung below, or none */
-    uint8_t last;        /* counted only: behind every score */
-    uint8_t eligible;    /* may be promoted */
+    uint32_t below;   /* the same trial's node in the rung below, or none */
+    uint8_t last;     /* counted only: behind every score */
+    uint8_t eligible; /* may be promoted */
 } tri_node;
+
+/* Items in order: results in a leaf, else pages. */
+typedef struct tri_page {
+    double score[TRI_PAGE_ITEMS];   /* of `first`; infinite if it is last */
+    uint32_t first[TRI_PAGE_ITEMS]; /* node: none of the item stands before it,
+                                     * but for item 0, which takes all */
+    uint32_t page[TRI_PAGE_ITEMS];  /* not in a leaf */
+    uint32_t size[TRI_PAGE_ITEMS];  /* results in the item */
+    uint32_t n_eligible[TRI_PAGE_ITEMS];
+    uint8_t n, is_leaf;
+} tri_page;
 
 typedef struct tri_nodes {
     tri_node *node;
     uint32_t n, room;
+    tri_page *page;
+    uint32_t n_pages, page_room;
+    uint32_t n_roots; /* standings that are not empty */
 } tri_nodes;
 
 /* Room for `more` further nodes.  TRI_ENOMEM. */

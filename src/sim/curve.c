@@ -75,16 +75,24 @@ double tri_curve_value(const tri_curve *c, const tri_config *config,
 
 static double straggling(uint64_t seed, int64_t run, double s)
 {
-    tri_rng rng = tri_rng_stream(seed, (uint64_t)run, TRI_RNG_STRAGGLE);
+    tri_rng rng;
 
-    return s > 0 ? 1 + s * fabs(tri_rng_normal(&rng)) : 1;
+    if (!(s > 0)) {
+        return 1;
+    }
+    rng = tri_rng_stream(seed, (uint64_t)run, TRI_RNG_STRAGGLE);
+    return 1 + s * fabs(tri_rng_normal(&rng));
 }
 
 static double noisy(double value, uint64_t seed, int64_t run, double noise)
 {
-    tri_rng rng = tri_rng_stream(seed, (uint64_t)run, TRI_RNG_NOISE);
+    tri_rng rng;
 
-    return noise > 0 ? value * (1 + noise * tri_rng_normal(&rng)) : value;
+    if (!(noise > 0)) {
+        return value;
+    }
+    rng = tri_rng_stream(seed, (uint64_t)run, TRI_RNG_NOISE);
+    return value * (1 + noise * tri_rng_normal(&rng));
 }
 
 static void synthetic_at(const tri_curve *c, const tri_config *config,
@@ -97,7 +105,7 @@ static void synthetic_at(const tri_curve *c, const tri_config *config,
 
     out->duration_s = c->cost_s * (double)(to - from) *
                       straggling(seed, run, spec->straggle);
-    out->failed = tri_rng_unit(&rng) < spec->fail;
+    out->failed = spec->fail > 0 && tri_rng_unit(&rng) < spec->fail;
     out->final_failure = 0;
     if (out->failed) {
         out->objective = NAN;

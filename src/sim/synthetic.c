@@ -301,12 +301,13 @@ static double rise_of(const tri_synthetic *s, const tri_config *c)
 /* From 1 at t = 0 to 0 at t = 1, steep at first. */
 static double decay(const tri_synthetic *s, double t, double rate)
 {
-    double end = tri_pow(1 / KNEE + 1, -rate);
+    double end;
 
-    if (!s->bounded) {
-        return tri_pow(t / KNEE + 1, -rate);
+    if (s->bounded && t >= 1) {
+        return 0;
     }
-    return t >= 1 ? 0 : (tri_pow(t / KNEE + 1, -rate) - end) / (1 - end);
+    end = s->bounded ? tri_pow(1 / KNEE + 1, -rate) : 0;
+    return (tri_pow(t / KNEE + 1, -rate) - end) / (1 - end);
 }
 
 double tri_synthetic_loss(const tri_synthetic *s, const tri_config *c,

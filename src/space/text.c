@@ -43,8 +43,7 @@ static uint64_t hash_value(uint64_t h, tri_value v)
         v.type = TRI_INT;
         v.u.i = (int64_t)v.u.d;
     }
-    return h ^
-           tri_rng_hash(&v.u.i, sizeof v.u.i) * (v.type == TRI_BOOL ? 7 : 5);
+    return h ^ tri_rng_hash_u64((uint64_t)v.u.i) * (v.type == TRI_BOOL ? 7 : 5);
 }
 
 uint64_t tri_space_hash(const tri_space *s, const tri_config *c)
@@ -55,11 +54,10 @@ uint64_t tri_space_hash(const tri_space *s, const tri_config *c)
     /* A sum, so that the order of declaration does not matter. */
     for (i = 0; i < s->n_params; i++) {
         if (c[i].type != TRI_INACTIVE) {
-            uint64_t each = hash_value(s->name_hashes[i], c[i]);
-            h += tri_rng_hash(&each, sizeof each);
+            h += tri_rng_hash_u64(hash_value(s->name_hashes[i], c[i]));
         }
     }
-    return tri_rng_hash(&h, sizeof h);
+    return tri_rng_hash_u64(h);
 }
 
 /* ---- printing ---------------------------------------------------------- */
