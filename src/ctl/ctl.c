@@ -43,6 +43,8 @@ static void free_lists(tri_ctl *ctl)
     free(ctl->slot_rank);
     free(ctl->slots);
     free(ctl->hosts);
+    free(ctl->by_name);
+    free(ctl->kept_off);
     free(ctl->by_hash);
     free(ctl->queue.list);
     free(ctl->proposals);

@@ -25,35 +25,84 @@ void tri_ctl_empty_pool(tri_ctl *ctl)
         ctl->rank_of[i] = -1;
     }
     ctl->n_ranks = ctl->n_up = ctl->n_busy = ctl->n_struck = 0;
+    ctl->n_benched = 0;
+    ctl->benched_since = NAN;
     ctl->pool_changed = ctl->pack_stale = 1;
     tri_pack_fini(&ctl->pack);
 }
 
-static tri_status host_number(tri_ctl *ctl, const char *name, int32_t *out)
-{
-    tri_host *grown;
+/* ---- hosts by name ------------------------------------------------------ */
 
-    /* from the end: neighbours mostly share a host */
-    for (int i = ctl->n_hosts - 1; i >= 0; i--) {
-        if (strcmp(ctl->hosts[i].name, name) == 0) {
-            *out = i;
-            return TRI_OK;
-        }
+static uint64_t name_hash(const char *name)
+{
+    uint64_t h = 1469598103934665603u;
+
+    for (; *name; name++) {
+        h = (h ^ (unsigned char)*name) * 1099511628211u;
     }
-    grown = realloc(ctl->hosts, ((size_t)ctl->n_hosts + 1) * sizeof *grown);
-    if (!grown) {
-        return TRI_FAIL(TRI_ENOMEM, "no memory for a host");
+    return h ^ h >> 32;
+}
+
+/* Where the name stands, or could. */
+static int32_t *name_place(tri_ctl *ctl, const char *name)
+{
+    size_t room = 2 * (size_t)ctl->host_room;
+    size_t i = (size_t)name_hash(name) & (room - 1);
+
+    while (ctl->by_name[i] &&
+           strcmp(ctl->hosts[ctl->by_name[i] - 1].name, name) != 0) {
+        i = (i + 1) & (room - 1);
     }
-    ctl->hosts = grown;
-    grown[ctl->n_hosts] = (tri_host){.name = tri_keep_text(&ctl->keep, name),
-                                     .lost_s = -INFINITY,
-                                     .lost_trial = -1};
-    if (!grown[ctl->n_hosts].name) {
-        return TRI_FAIL(TRI_ENOMEM, "no memory for a host");
+    return &ctl->by_name[i];
+}
+
+static tri_status make_host_room(tri_ctl *ctl)
+{
+    int room = ctl->host_room ? 2 * ctl->host_room : 16;
+    tri_host *hosts;
+    int32_t *by_name;
+
+    if (ctl->n_hosts < ctl->host_room) {
+        return TRI_OK;
     }
-    *out = ctl->n_hosts++;
+    hosts = realloc(ctl->hosts, (size_t)room * sizeof *hosts);
+    ctl->hosts = hosts ? hosts : ctl->hosts;
+    by_name = calloc(2 * (size_t)room, sizeof *by_name);
+    if (!hosts || !by_name) {
+        free(by_name);
+        return TRI_FAIL(TRI_ENOMEM, "no memory for %d hosts", room);
+    }
+    free(ctl->by_name);
+    ctl->by_name = by_name;
+    ctl->host_room = room;
+    for (int i = 0; i < ctl->n_hosts; i++) {
+        *name_place(ctl, hosts[i].name) = i + 1;
+    }
     return TRI_OK;
 }
+
+static tri_status host_number(tri_ctl *ctl, const char *name, int32_t *out)
+{
+    int32_t *place;
+
+    TRI_TRY(make_host_room(ctl));
+    place = name_place(ctl, name);
+    if (!*place) {
+        tri_host *host = &ctl->hosts[ctl->n_hosts];
+
+        *host = (tri_host){.name = tri_keep_text(&ctl->keep, name),
+                           .lost_s = -INFINITY,
+                           .lost_trial = -1};
+        if (!host->name) {
+            return TRI_FAIL(TRI_ENOMEM, "no memory for a host");
+        }
+        *place = ++ctl->n_hosts;
+    }
+    *out = *place - 1;
+    return TRI_OK;
+}
+
+/* ---- ranks --------------------------------------------------------------- */
 
 static tri_status make_room(tri_ctl *ctl, int32_t rank)
 {
@@ -91,6 +140,7 @@ static tri_status add_rank(tri_ctl *ctl, const tri_ev_pool *ev)
 {
     tri_rank_row row = {.rank = ev->rank,
                         .cores = ev->cores,
+                        .at = {ev->package, ev->numa, ev->cache, ev->core},
                         .device = tri_keep_text(&ctl->keep, ev->device),
                         .state = TRI_RANK_DOWN,
                         .oversubscribed = ev->oversubscribed,
@@ -106,6 +156,15 @@ static tri_status add_rank(tri_ctl *ctl, const tri_ev_pool *ev)
     ctl->ranks[ctl->n_ranks++] = row;
     ctl->pack_stale = 1;
     return TRI_OK;
+}
+
+/* What has become of a rank, for the packing. */
+static void tell_pack(tri_ctl *ctl, const tri_rank_row *r)
+{
+    if (!ctl->pack_stale) {
+        tri_pack_set(&ctl->pack, r->slot,
+                     r->state == TRI_RANK_UP && !r->benched, r->run >= 0);
+    }
 }
 
 tri_status tri_ctl_feed_pool(tri_ctl *ctl, const tri_ev_pool *ev)
@@ -126,10 +185,9 @@ tri_status tri_ctl_feed_pool(tri_ctl *ctl, const tri_ev_pool *ev)
     } else if (r->state != TRI_RANK_UP && !r->struck) {
         r->state = TRI_RANK_UP;
         ctl->n_up++;
+        ctl->n_benched += r->benched;
         ctl->pool_changed = 1;
-        if (!ctl->pack_stale && r->run < 0) {
-            tri_pack_set_free(&ctl->pack, r->slot, 1);
-        }
+        tell_pack(ctl, r);
     }
     return TRI_OK;
 }
@@ -143,13 +201,12 @@ void tri_ctl_lose_rank(tri_ctl *ctl, int32_t rank, tri_rank_state state)
     }
     if (r->state == TRI_RANK_UP) {
         ctl->n_up--;
+        ctl->n_benched -= r->benched;
         ctl->pool_changed = 1;
-        if (!ctl->pack_stale && r->run < 0) {
-            tri_pack_set_free(&ctl->pack, r->slot, 0);
-        }
     }
     if (!r->struck) {
         r->state = (uint8_t)state;
+        tell_pack(ctl, r);
     }
 }
 
@@ -162,9 +219,64 @@ void tri_ctl_free_rank(tri_ctl *ctl, int32_t rank)
     }
     r->run = -1;
     ctl->n_busy--;
-    if (!ctl->pack_stale && r->state == TRI_RANK_UP) {
-        tri_pack_set_free(&ctl->pack, r->slot, 1);
+    tell_pack(ctl, r);
+}
+
+void tri_ctl_bench_rank(tri_ctl *ctl, int32_t rank)
+{
+    tri_rank_row *r = tri_ctl_rank_row(ctl, rank);
+
+    if (r && !r->benched) {
+        r->benched = 1;
+        ctl->n_benched += r->state == TRI_RANK_UP;
+        ctl->benched_since = ctl->now;
+        tell_pack(ctl, r);
     }
+}
+
+/* ---- groups -------------------------------------------------------------- */
+
+/* Whether a group of n takes benched ranks, too. */
+static int needs_benched(const tri_ctl *ctl, int n)
+{
+    return ctl->n_benched && n > ctl->n_up - ctl->n_benched;
+}
+
+static int is_free_benched(const tri_rank_row *r)
+{
+    return r->benched && r->state == TRI_RANK_UP && r->run < 0;
+}
+
+/* Let the packing have those benched, or not. */
+static void set_benched_usable(tri_ctl *ctl, int usable)
+{
+    for (int i = 0; i < ctl->n_ranks; i++) {
+        const tri_rank_row *r = &ctl->ranks[i];
+
+        if (is_free_benched(r)) {
+            tri_pack_set(&ctl->pack, r->slot, usable, ctl->pack.taken[r->slot]);
+        }
+    }
+}
+
+int tri_ctl_room(const tri_ctl *ctl, int n)
+{
+    int room = ctl->pack.n_free;
+
+    /* of units that are exclusive what is benched may be another's: they are
+     * then had only when nothing runs */
+    for (int i = 0; needs_benched(ctl, n) && i < ctl->n_ranks; i++) {
+        room += is_free_benched(&ctl->ranks[i]) &&
+                (!ctl->pack.n_units || !ctl->n_busy);
+    }
+    return room;
+}
+
+int tri_ctl_has_room(const tri_ctl *ctl)
+{
+    return ctl->pack.n_free > 0 ||
+           (ctl->n_benched && ctl->n_benched == ctl->n_up &&
+            ctl->n_busy < ctl->n_up);
 }
 
 static int ascending(const void *a, const void *b)
@@ -174,39 +286,67 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-int tri_ctl_take_ranks(tri_ctl *ctl, int n, int32_t *out)
+int tri_ctl_take_ranks(tri_ctl *ctl, int n, const int32_t * not, int n_not,
+                       int32_t *out)
 {
-    if (!tri_pack_take(&ctl->pack, n, ctl->slots)) {
+    int opens = needs_benched(ctl, n);
+    int took, n_off = 0;
+
+    for (int i = 0; i < n_not; i++) {
+        const tri_rank_row *r = tri_ctl_rank_row(ctl, not [i]);
+
+        if (r) {
+            ctl->kept_off[n_off++] = r->slot;
+        }
+    }
+    if (opens) {
+        set_benched_usable(ctl, 1);
+    }
+    took = tri_pack_take(&ctl->pack, n, ctl->kept_off, n_off, ctl->slots);
+    if (opens) {
+        set_benched_usable(ctl, 0);
+    }
+    if (!took) {
         return 0;
     }
     for (int i = 0; i < n; i++) {
         out[i] = ctl->ranks[ctl->slot_rank[ctl->slots[i]]].rank;
     }
-    if (n > 1) {
+    if (ctl->rules < 1 && n > 1) {
         qsort(out, (size_t)n, sizeof *out, ascending);
     }
     ctl->n_busy += n;
     return 1;
 }
 
-/* Hosts by their lowest rank, ranks of a host ascending. */
-typedef struct place {
+/* ---- slots --------------------------------------------------------------- */
+
+/* Hosts by their lowest rank, ranks of a host by where they sit. */
+typedef struct seat {
     int32_t first; /* lowest rank of the host */
     int32_t rank, host;
+    tri_place at;
     int row;
-} place;
+} seat;
 
-static int by_place(const void *a, const void *b)
+static int compare(int32_t x, int32_t y)
 {
-    const place *x = a, *y = b;
-
-    if (x->first != y->first) {
-        return x->first < y->first ? -1 : 1;
-    }
-    return (x->rank > y->rank) - (x->rank < y->rank);
+    return (x > y) - (x < y);
 }
 
-static void sort_places(const tri_ctl *ctl, place *places, int32_t *first)
+static int by_seat(const void *a, const void *b)
+{
+    const seat *x = a, *y = b;
+    int c = compare(x->first, y->first);
+
+    c = c ? c : compare(x->at.package, y->at.package);
+    c = c ? c : compare(x->at.numa, y->at.numa);
+    c = c ? c : compare(x->at.cache, y->at.cache);
+    c = c ? c : compare(x->at.core, y->at.core);
+    return c ? c : compare(x->rank, y->rank);
+}
+
+static void sort_seats(const tri_ctl *ctl, seat *seats, int32_t *first)
 {
     for (int i = 0; i < ctl->n_hosts; i++) {
         first[i] = RANK_MOST + 1;
@@ -219,53 +359,64 @@ static void sort_places(const tri_ctl *ctl, place *places, int32_t *first)
     for (int i = 0; i < ctl->n_ranks; i++) {
         const tri_rank_row *r = &ctl->ranks[i];
 
-        places[i] = (place){first[r->host], r->rank, r->host, i};
+        seats[i] = (seat){first[r->host], r->rank, r->host, r->at, i};
     }
-    qsort(places, (size_t)ctl->n_ranks, sizeof *places, by_place);
+    qsort(seats, (size_t)ctl->n_ranks, sizeof *seats, by_seat);
 }
 
-static tri_status number_slots(tri_ctl *ctl, place *places, int32_t *first,
-                               int *host_of)
+static tri_part exclusive_unit(const tri_ctl *ctl)
+{
+    const char *text = ctl->rules < 1 ? "none" : ctl->study->exclusive;
+
+    return strcmp(text, "node") == 0   ? TRI_PART_HOST
+           : strcmp(text, "numa") == 0 ? TRI_PART_NUMA
+                                       : TRI_PART_COUNT;
+}
+
+static tri_status number_slots(tri_ctl *ctl, seat *seats, int32_t *first,
+                               tri_pack_slot *slots)
 {
     int host = -1;
 
-    sort_places(ctl, places, first);
+    sort_seats(ctl, seats, first);
     for (int i = 0; i < ctl->n_ranks; i++) {
-        host += !i || places[i].host != places[i - 1].host;
-        host_of[i] = host;
-        ctl->slot_rank[i] = places[i].row;
-        ctl->ranks[places[i].row].slot = i;
+        host += !i || seats[i].host != seats[i - 1].host;
+        slots[i] = (tri_pack_slot){host, seats[i].at};
+        ctl->slot_rank[i] = seats[i].row;
+        ctl->ranks[seats[i].row].slot = i;
     }
-    TRI_TRY(tri_pack_init(&ctl->pack, host_of, ctl->n_ranks));
-    for (int i = ctl->n_ranks - 1; i >= 0; i--) {
-        const tri_rank_row *r = &ctl->ranks[ctl->slot_rank[i]];
-
-        tri_pack_set_free(&ctl->pack, i, r->state == TRI_RANK_UP && r->run < 0);
-    }
+    TRI_TRY(tri_pack_init(&ctl->pack, slots, ctl->n_ranks,
+                          exclusive_unit(ctl)));
+    ctl->pack.greedy = ctl->rules < 1;
     ctl->pack_stale = 0;
+    for (int i = ctl->n_ranks - 1; i >= 0; i--) {
+        tell_pack(ctl, &ctl->ranks[ctl->slot_rank[i]]);
+    }
     return TRI_OK;
 }
 
 static tri_status rebuild(tri_ctl *ctl)
 {
     size_t n = (size_t)ctl->n_ranks + 1;
-    place *places = malloc(n * sizeof *places);
+    seat *seats = malloc(n * sizeof *seats);
     int32_t *first = malloc(((size_t)ctl->n_hosts + 1) * sizeof *first);
-    int *host_of = malloc(n * sizeof *host_of);
+    tri_pack_slot *places = malloc(n * sizeof *places);
     int *slots = realloc(ctl->slots, n * sizeof *slots);
     int *slot_rank = realloc(ctl->slot_rank, n * sizeof *slot_rank);
+    int *kept_off = realloc(ctl->kept_off, n * sizeof *kept_off);
     tri_status st = TRI_OK;
 
     ctl->slots = slots ? slots : ctl->slots;
     ctl->slot_rank = slot_rank ? slot_rank : ctl->slot_rank;
-    if (!places || !first || !host_of || !slots || !slot_rank) {
+    ctl->kept_off = kept_off ? kept_off : ctl->kept_off;
+    if (!seats || !first || !places || !slots || !slot_rank || !kept_off) {
         st = TRI_FAIL(TRI_ENOMEM, "no memory for %d ranks", ctl->n_ranks);
     } else {
-        st = number_slots(ctl, places, first, host_of);
+        st = number_slots(ctl, seats, first, places);
     }
-    free(places);
+    free(seats);
     free(first);
-    free(host_of);
+    free(places);
     return st;
 }
 

@@ -82,7 +82,7 @@ tri_status tri_ctl_start(tri_ctl *ctl, int64_t trial, tri_phase phase, int rung,
     if (!ranks) {
         return TRI_FAIL(TRI_ENOMEM, "no memory for a run");
     }
-    if (!tri_ctl_take_ranks(ctl, n, ranks)) {
+    if (!tri_ctl_take_ranks(ctl, n, NULL, 0, ranks)) {
         return TRI_FAIL(TRI_EINTERNAL, "trial %lld does not fit",
                         (long long)trial);
     }
@@ -132,8 +132,8 @@ static tri_status shadow(tri_ctl *ctl, const tri_live *ends, double *out)
 {
     size_t n = (size_t)ctl->n_flying;
     ending *list = tri_keep_bytes(&ctl->scratch, (n + 1) * sizeof *list);
-    int have = ctl->pack.n_free;
     int need = ctl->trials[ctl->head].ranks;
+    int have = tri_ctl_room(ctl, need);
 
     if (!list) {
         return TRI_FAIL(TRI_ENOMEM, "no memory to look ahead");
@@ -229,7 +229,7 @@ static tri_status start_waiting(tri_ctl *ctl, int64_t trial)
 
 static int fits(const tri_ctl *ctl, int ranks)
 {
-    return ranks <= ctl->pack.n_free;
+    return ranks <= tri_ctl_room(ctl, ranks);
 }
 
 /* Trials that the end of the job has cut off as often as they have attempts may
@@ -398,16 +398,16 @@ static tri_status give_out(tri_ctl *ctl)
     int went = 1;
 
     ctl->deadline_blocks = ctl->deadline_shelves;
-    while (went && ctl->pack.n_free && tri_ctl_may_search(ctl)) {
+    while (went && tri_ctl_has_room(ctl) && tri_ctl_may_search(ctl)) {
         went = 0;
         TRI_TRY(ctl->head >= 0 ? start_head(ctl, &went)
                                : start_next(ctl, &went));
     }
-    if (ctl->head < 0 || !ctl->pack.n_free) {
+    if (ctl->head < 0 || !tri_ctl_has_room(ctl)) {
         return TRI_OK;
     }
     TRI_TRY(shadow(ctl, NULL, &head_start));
-    for (went = 1; went && ctl->pack.n_free && tri_ctl_may_search(ctl);) {
+    for (went = 1; went && tri_ctl_has_room(ctl) && tri_ctl_may_search(ctl);) {
         went = 0;
         TRI_TRY(backfill(ctl, head_start, &went));
     }

@@ -90,8 +90,10 @@ typedef struct tri_host {
 
 typedef struct tri_rank_row {
     int32_t rank, host, cores;
+    tri_place at;
     const char *device;
     uint8_t state, struck, oversubscribed;
+    uint8_t benched; /* slow: used where there are too few others */
     int slot;
     int64_t run; /* -1 */
 } tri_rank_row;
@@ -174,6 +176,7 @@ struct tri_ctl {
     double open_s, max_time_s, deadline_s, drain_limit;
     double shift; /* by gaps of the driver's loop, added up */
     int epoch;
+    int rules; /* of this opening: TRI_RULES, or 0 */
     tri_phase phase;
     uint8_t no_timeouts;
     uint8_t no_texts; /* of configurations, in commands */
@@ -203,10 +206,14 @@ struct tri_ctl {
     int rank_of_room;
     int *slot_rank; /* by slot: place in ranks */
     tri_host *hosts;
-    int n_hosts;
+    int n_hosts, host_room;
+    int32_t *by_name; /* host + 1, 0: empty; host_room is half of it */
     tri_pack pack;
     int n_up, n_busy, n_struck;
-    int *slots; /* scratch, n_ranks */
+    int n_benched; /* of those up */
+    double benched_since; /* when the last one was; NaN: none in this opening */
+    int *slots;    /* scratch, n_ranks */
+    int *kept_off; /* the same: slots that a group is not to get */
 
     int64_t *by_hash; /* trial + 1, 0: empty */
     size_t by_hash_room;
@@ -298,8 +305,17 @@ tri_status tri_ctl_settle_pool(tri_ctl *ctl);
 tri_rank_row *tri_ctl_rank_row(const tri_ctl *ctl, int32_t rank);
 void tri_ctl_free_rank(tri_ctl *ctl, int32_t rank);
 void tri_ctl_lose_rank(tri_ctl *ctl, int32_t rank, tri_rank_state state);
-/* Take `n` ranks.  [out] out[n], ascending. */
-int tri_ctl_take_ranks(tri_ctl *ctl, int n, int32_t *out);
+/* It is slow: from now on used only where there are too few others. */
+void tri_ctl_bench_rank(tri_ctl *ctl, int32_t rank);
+/* How many ranks a group of `n` can choose among now: those benched only where
+ * the others, all together, are too few. */
+int tri_ctl_room(const tri_ctl *ctl, int n);
+/* Whether any group can start now. */
+int tri_ctl_has_room(const tri_ctl *ctl);
+/* Take `n` ranks, none of the `n_not` in `not`.  [out] out[n], in the order of
+ * the mesh.  0: fewer are free. */
+int tri_ctl_take_ranks(tri_ctl *ctl, int n, const int32_t *not, int n_not,
+                       int32_t *out);
 
 /* ---- limits.c: what has to happen by when ---------------------------- */
 

@@ -110,7 +110,9 @@ void tri_ctl_rank(const tri_ctl *ctl, int i, tri_rank_view *out)
                            .host = ctl->hosts[r->host].name,
                            .device = r->device,
                            .cores = r->cores,
-                           .state = r->state,
+                           .state = r->benched && r->state == TRI_RANK_UP
+                                            ? TRI_RANK_BENCHED
+                                            : r->state,
                            .run = r->run};
 }
 

@@ -10,22 +10,24 @@
 
 static void make(tri_pack *p, int hosts, int per_host)
 {
-    int host_of[256];
+    tri_pack_slot slots[256] = {{0}};
 
     for (int i = 0; i < hosts * per_host; i++) {
-        host_of[i] = i / per_host;
+        slots[i].host = i / per_host;
     }
     *p = (tri_pack){0};
-    assert_int_equal(tri_pack_init(p, host_of, hosts * per_host), TRI_OK);
+    assert_int_equal(tri_pack_init(p, slots, hosts * per_host, TRI_PART_COUNT),
+                     TRI_OK);
+    assert_int_equal(p->n_levels, 1);
     for (int i = hosts * per_host - 1; i >= 0; i--) {
-        tri_pack_set_free(p, i, 1);
+        tri_pack_set(p, i, 1, 0);
     }
 }
 
 static void give_back(tri_pack *p, const int *slots, int n)
 {
     for (int i = 0; i < n; i++) {
-        tri_pack_set_free(p, slots[i], 1);
+        tri_pack_set(p, slots[i], 1, 0);
     }
 }
 
@@ -36,18 +38,19 @@ static void aligned_on_one_host(void **state)
 
     (void)state;
     make(&p, 2, 8);
-    assert_true(tri_pack_take(&p, 1, a));
+    assert_true(tri_pack_take(&p, 1, NULL, 0, a));
     assert_int_equal(a[0], 0);
-    assert_true(tri_pack_take(&p, 4, b)); /* the fuller host, next block */
+    assert_true(
+            tri_pack_take(&p, 4, NULL, 0, b)); /* the fuller host, next block */
     assert_int_equal(b[0], 4);
     assert_int_equal(b[3], 7);
-    assert_true(tri_pack_take(&p, 2, a));
+    assert_true(tri_pack_take(&p, 2, NULL, 0, a));
     assert_int_equal(a[0], 2);
     assert_int_equal(a[1], 3);
-    assert_true(tri_pack_take(&p, 8, a)); /* the empty host whole */
+    assert_true(tri_pack_take(&p, 8, NULL, 0, a)); /* the empty host whole */
     assert_int_equal(a[0], 8);
     assert_int_equal(p.n_free, 1);
-    assert_false(tri_pack_take(&p, 2, a));
+    assert_false(tri_pack_take(&p, 2, NULL, 0, a));
     assert_int_equal(p.n_free, 1);
     tri_pack_fini(&p);
 }
@@ -59,9 +62,10 @@ static void spans_as_few_hosts_as_it_can(void **state)
 
     (void)state;
     make(&p, 3, 4);
-    tri_pack_set_free(&p, 0, 0);
-    tri_pack_set_free(&p, 1, 0);
-    assert_true(tri_pack_take(&p, 6, a)); /* a whole host and the half one */
+    tri_pack_set(&p, 0, 0, 0);
+    tri_pack_set(&p, 1, 0, 0);
+    assert_true(tri_pack_take(&p, 6, NULL, 0,
+                              a)); /* a whole host and the half one */
     for (int i = 0; i < 6; i++) {
         assert_int_equal(a[i], i + 2);
     }
@@ -77,7 +81,7 @@ static void the_same_groups_come_again(void **state)
     (void)state;
     make(&p, 4, 4);
     for (int i = 0; i < 10; i++) {
-        assert_true(tri_pack_take(&p, 4, i ? again : first));
+        assert_true(tri_pack_take(&p, 4, NULL, 0, i ? again : first));
         give_back(&p, i ? again : first, 4);
         if (i) {
             assert_memory_equal(first, again, sizeof first);
@@ -108,7 +112,7 @@ static void never_twice(void **state)
             continue;
         }
         n[g] = 1 + (int)tri_rng_below(&rng, 8);
-        if (!tri_pack_take(&p, n[g], slots[g])) {
+        if (!tri_pack_take(&p, n[g], NULL, 0, slots[g])) {
             assert_true(busy + n[g] > 56);
             n[g] = 0;
             continue;
