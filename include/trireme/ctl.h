@@ -87,6 +87,12 @@ TRI_API int tri_ctl_warm(const tri_ctl *ctl, const tri_warm_row **out);
 struct tri_warm_records;
 TRI_API tri_status tri_ctl_warm_records(const tri_ctl *ctl,
                                         struct tri_warm_records **out, int *n);
+/* Of rows that no controller has heard of yet. */
+TRI_API tri_status tri_warm_records_create(const tri_study *study,
+                                           const char *machine_class,
+                                           const tri_warm_row *rows, int n_rows,
+                                           struct tri_warm_records **out,
+                                           int *n);
 TRI_API void tri_warm_records_destroy(struct tri_warm_records *list, int n);
 
 /* ---- views ----------------------------------------------------------- */

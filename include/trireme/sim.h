@@ -51,6 +51,9 @@ typedef struct tri_sim_settings {
     tri_status (*think)(void *ctx, const struct tri_snapshot *snapshot,
                         tri_ev_proposals *out);
     void *think_ctx;
+    /* Results of earlier studies, for the first open event; borrowed. */
+    const tri_warm_row *warm;
+    int n_warm;
     double think_s; /* virtual seconds that it takes; 0: it answers before
                      * anything else happens */
 } tri_sim_settings;

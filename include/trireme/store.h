@@ -75,6 +75,30 @@ TRI_API tri_status tri_history_replay_each(const tri_history *h,
                                            tri_replay_fn each, void *ctx,
                                            tri_ctl **ctl, tri_replay *out);
 
+/* ---- results of earlier studies -------------------------------------- */
+
+typedef struct tri_warm { /* rows of an open event; zeroed: none */
+    tri_warm_row *rows;   /* their texts are owned */
+    int n, room;
+} tri_warm;
+
+/*
+ * Add the results in the study file at `path` to *out, matched to the space of
+ * `here` by the names and values of parameters; says how many were read and
+ * how many are of this space.  A file is known by what it is and by what is in
+ * it, however its path is written: one that is among the `known` rows (of
+ * earlier openings), or in *out already, adds nothing and says so.  [out] *out,
+ * also on failure: to be ended with tri_warm_fini.  TRI_EINVAL: of another
+ * objective, direction or unit of resource; errors of tri_history_read.
+ */
+TRI_API tri_status tri_warm_read(const char *path, const tri_study *here,
+                                 const tri_warm_row *known, int n_known,
+                                 tri_warm *out);
+/* The same of the study that `ctl` holds, under the name `source`. */
+TRI_API tri_status tri_warm_take(const tri_ctl *ctl, const char *source,
+                                 const tri_study *here, tri_warm *out);
+TRI_API void tri_warm_fini(tri_warm *w);
+
 /* ---- writing --------------------------------------------------------- */
 
 /*

@@ -7,6 +7,27 @@
  * thread of its own, and feeds what comes back as a `proposals` event.  The
  * event is the record of it: replay thinks nothing again.
  *
+ * What is odd in the records has a defined answer:
+ *   few results      (under five, or two of values) no model, rule "spread":
+ *                    the farthest from all that was tried
+ *   all failed       the same, for as long as none has a value; the failures
+ *                    teach the feasibility model
+ *   all equal        the same, until two values differ: nothing ranks
+ *                    configurations
+ *   NaN, infinite    no value; the configuration counts as one that ran
+ *   twelve decades   values are warped to about a normal's (predict.h)
+ *   one twice        two rows, which differ by noise
+ *   never varies     a parameter of one value has no column; one that the
+ *                    records do not vary teaches nothing
+ *   no order found   predictor auto, that ranks left-out results no better than
+ *                    chance (tau under 0.1 from 24 values on): half of the
+ *                    choices have the rule "random"
+ *   earlier studies that contradict   each is dropped once this study's own
+ *                    results are predicted as well without it, and taken up
+ *                    again if that changes
+ * Without a model `proposals` has the model "none" and says why in `hyper`;
+ * evolution needs no model and has the same rules.
+ *
  * A thinker keeps its model from one question to the next; what it answers
  * depends on the snapshots that it has seen and the seed only.  Its work is
  * bounded by counts, not by time; a caller may cancel it.  No clock, file,
@@ -49,7 +70,12 @@ typedef struct tri_snapshot {
 
 TRI_API void tri_snapshot_destroy(tri_snapshot *s);
 
-/* Rows of earlier studies (--warm), already parsed against this space. */
+/*
+ * Rows of earlier studies (--warm), already parsed against this space.  They
+ * count for nothing by themselves: each source's model is a prior mean for this
+ * study's, used while this study's own results are predicted better with it
+ * (by cross-validation; on trust before there are three).
+ */
 typedef struct tri_warm_records {
     const char *source; /* file that they come from */
     int n;
@@ -98,6 +124,13 @@ typedef struct tri_belief {
 } tri_belief;
 TRI_API tri_status tri_thinker_believe(tri_thinker *t, const tri_config *c,
                                        int64_t resource, tri_belief *out);
+
+/*
+ * A sentence on how the last answer was made, if that is new: that there is no
+ * model (any more, again) and why; which earlier studies are used, and why
+ * others are not.  NULL: nothing new.  Valid until the next answer.
+ */
+TRI_API const char *tri_thinker_news(const tri_thinker *t);
 
 /* Name of the predictor in use ("gp", "trees", ...); "none" where too little is
  * known. */

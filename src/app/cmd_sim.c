@@ -6,11 +6,14 @@
 #include "src/app/thinker.h"
 
 #include "trireme/sim.h"
+#include "trireme/store.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
+
+#define MAX_WARM 32
 
 typedef struct sim_options {
     tri_app_common common;
@@ -19,6 +22,8 @@ typedef struct sim_options {
     uint64_t seed;
     int has_seed;
     const char *curves, *table;
+    const char *warm[MAX_WARM];
+    int n_warm;
     int plan;
     int no_thinking;
 } sim_options;
@@ -38,7 +43,8 @@ enum {
     KEY_PLAN,
     KEY_SEED,
     KEY_CURVES,
-    KEY_TABLE
+    KEY_TABLE,
+    KEY_WARM
 };
 
 static const struct argp_option options[] = {
@@ -67,6 +73,8 @@ static const struct argp_option options[] = {
         {"seed", KEY_SEED, "N", 0, "Seed of the search and of the cluster", 0},
         {"curves", KEY_CURVES, "FILE", 0,
          "Results recorded in a CSV or a study file (.h5), for any study", 0},
+        {"warm", KEY_WARM, "OLD.h5", 0,
+         "Learn from an earlier study, as tune does; may be repeated", 0},
         TRI_APP_TABLE_OPTION(KEY_TABLE),
         {0}};
 
@@ -113,6 +121,16 @@ static error_t parse_cluster(int key, char *arg, struct argp_state *state)
     }
 }
 
+static error_t add_warm(sim_options *o, const char *path)
+{
+    if (o->n_warm == MAX_WARM) {
+        TRI_FAIL(TRI_EINVAL, "--warm is given more than %d times", MAX_WARM);
+        return EINVAL;
+    }
+    o->warm[o->n_warm++] = path;
+    return 0;
+}
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
     sim_options *o = state->input;
@@ -137,6 +155,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case KEY_TABLE:
         o->table = arg;
         return 0;
+    case KEY_WARM:
+        return add_warm(o, arg);
     default:
         return parse_cluster(key, arg, state);
     }
@@ -278,24 +298,61 @@ static tri_status open_source(const sim_options *o, const tri_study *study,
     return st;
 }
 
+/* Earlier studies: rows for the event, records for the thinker. */
+static tri_status read_warm(const sim_options *o, const tri_study *study,
+                            tri_warm *warm, tri_app_thinker *thinker)
+{
+    tri_warm_records *records;
+
+    for (int i = 0; i < o->n_warm; i++) {
+        TRI_TRY(tri_warm_read(o->warm[i], study, NULL, 0, warm));
+    }
+    TRI_TRY(tri_warm_records_create(study, "", warm->rows, warm->n, &records,
+                                    &thinker->n_warm));
+    thinker->warm = records;
+    return TRI_OK;
+}
+
+static tri_status run(const sim_options *o, const tri_study *study,
+                      tri_sim_settings *settings, tri_sim_result *result,
+                      tri_ctl **ctl)
+{
+    tri_curve *source = NULL;
+    tri_status st;
+
+    settings->workers = (int)o->workers;
+    settings->seed = study->seed;
+    TRI_TRY(open_source(o, study, settings->cost_s, &source));
+    st = tri_sim_run(study, source, settings, result, ctl);
+    tri_curve_destroy(source);
+    return st;
+}
+
 static tri_status simulate(const sim_options *o, const tri_study *study,
                            tri_sim_result *result, tri_ctl **ctl)
 {
     tri_sim_settings settings = o->set;
     tri_app_thinker thinker = {.study = study, .seed = study->seed};
-    tri_curve *source = NULL;
-    tri_status st;
+    tri_warm warm = {0};
+    tri_status st = TRI_OK;
 
     if (tri_app_may_think(study) && !o->no_thinking) {
         settings.think = tri_app_think;
         settings.think_ctx = &thinker;
+        st = read_warm(o, study, &warm, &thinker);
+        settings.warm = warm.rows;
+        settings.n_warm = warm.n;
+    } else if (o->n_warm > 0) {
+        TRI_LOG_JOB(TRI_LOG_WARN, "--warm is of no use to a search that is %s",
+                    o->no_thinking ? "without a thinker"
+                                   : study->search.proposer);
     }
-    settings.workers = (int)o->workers;
-    settings.seed = study->seed;
-    TRI_TRY(open_source(o, study, settings.cost_s, &source));
-    st = tri_sim_run(study, source, &settings, result, ctl);
-    tri_curve_destroy(source);
+    if (st == TRI_OK) {
+        st = run(o, study, &settings, result, ctl);
+    }
     tri_app_thinker_fini(&thinker);
+    tri_warm_records_destroy((tri_warm_records *)thinker.warm, thinker.n_warm);
+    tri_warm_fini(&warm);
     return st;
 }
 

@@ -3,6 +3,8 @@
  */
 #include "src/app/thinker.h"
 
+#include "trireme/log.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,9 +37,13 @@ tri_status tri_app_think(void *ctx, const tri_snapshot *snapshot,
         tri_app_thinker_fini(t);
     }
     if (!t->thinker) {
-        TRI_TRY(create(t, NULL, 0));
+        TRI_TRY(create(t, t->warm, t->n_warm));
     }
-    return tri_thinker_answer(t->thinker, snapshot, NULL, out);
+    TRI_TRY(tri_thinker_answer(t->thinker, snapshot, NULL, out));
+    if (tri_thinker_news(t->thinker)) {
+        TRI_LOG_JOB(TRI_LOG_INFO, "%s", tri_thinker_news(t->thinker));
+    }
+    return TRI_OK;
 }
 
 void tri_app_thinker_fini(tri_app_thinker *t)

@@ -70,12 +70,11 @@ static int same_source(const tri_warm_row *a, const tri_warm_row *b)
 }
 
 /* One more record of `to`, unless the row is not of this space. */
-static tri_status add(const tri_ctl *ctl, const tri_warm_row *row,
+static tri_status add(const tri_space *space, const tri_warm_row *row,
                       tri_warm_records *to)
 {
     tri_record *r = (tri_record *)&to->records[to->n];
-    const tri_space *space = ctl->study->space;
-    tri_config *c = calloc((size_t)ctl->n_params + 1, sizeof *c);
+    tri_config *c = calloc((size_t)tri_space_n_params(space) + 1, sizeof *c);
 
     if (!c) {
         return TRI_FAIL(TRI_ENOMEM, "no memory for earlier results");
@@ -97,43 +96,43 @@ static tri_status add(const tri_ctl *ctl, const tri_warm_row *row,
     return TRI_OK;
 }
 
-/* The rows from `from` on that share its source; [out] *to: past the last. */
-static tri_status collect(const tri_ctl *ctl, int from, int *to,
+/* Of rows[n], which share a source. */
+static tri_status collect(const tri_space *space, const char *machine_class,
+                          const tri_warm_row *rows, int n,
                           tri_warm_records *out)
 {
-    const tri_warm_row *first = &ctl->warm[from];
-    tri_record *records;
-
-    for (*to = from; *to < ctl->n_warm && same_source(first, &ctl->warm[*to]);
-         ++*to) {
-    }
-    records = calloc((size_t)(*to - from), sizeof *records);
-    out->records = records;
-    out->source = first->source;
-    out->same_class = strcmp(first->machine_class, ctl->machine_class) == 0;
-    if (!records) {
+    out->records = calloc((size_t)n, sizeof *out->records);
+    out->source = rows[0].source;
+    out->same_class = strcmp(rows[0].machine_class, machine_class) == 0;
+    if (!out->records) {
         return TRI_FAIL(TRI_ENOMEM, "no memory for earlier results");
     }
-    for (int i = from; i < *to; i++) {
-        TRI_TRY(add(ctl, &ctl->warm[i], out));
+    for (int i = 0; i < n; i++) {
+        TRI_TRY(add(space, &rows[i], out));
     }
     return TRI_OK;
 }
 
-tri_status tri_ctl_warm_records(const tri_ctl *ctl, tri_warm_records **out,
-                                int *n)
+tri_status tri_warm_records_create(const tri_study *study,
+                                   const char *machine_class,
+                                   const tri_warm_row *rows, int n_rows,
+                                   tri_warm_records **out, int *n)
 {
-    tri_warm_records *list = calloc((size_t)ctl->n_warm + 1, sizeof *list);
+    tri_warm_records *list = calloc((size_t)n_rows + 1, sizeof *list);
     int count = 0;
-    int at = 0;
 
     if (!list) {
         return TRI_FAIL(TRI_ENOMEM, "no memory for earlier results");
     }
-    while (at < ctl->n_warm) {
-        tri_status st = collect(ctl, at, &at, &list[count]);
+    for (int at = 0; at < n_rows;) {
+        int from = at;
+        tri_status st;
 
-        count++;
+        while (at < n_rows && same_source(&rows[from], &rows[at])) {
+            at++;
+        }
+        st = collect(study->space, machine_class, rows + from, at - from,
+                     &list[count++]);
         if (st != TRI_OK) {
             tri_warm_records_destroy(list, count);
             return st;
@@ -142,4 +141,11 @@ tri_status tri_ctl_warm_records(const tri_ctl *ctl, tri_warm_records **out,
     *out = list;
     *n = count;
     return TRI_OK;
+}
+
+tri_status tri_ctl_warm_records(const tri_ctl *ctl, tri_warm_records **out,
+                                int *n)
+{
+    return tri_warm_records_create(ctl->study, ctl->machine_class, ctl->warm,
+                                   ctl->n_warm, out, n);
 }

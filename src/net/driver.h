@@ -132,11 +132,6 @@ void tri_driver_stop_thinking(tri_driver *d);
 
 /* ---- warm.c: results of earlier studies ---------------------------------- */
 
-typedef struct tri_warm { /* rows of an open event; zeroed: none */
-    tri_warm_row *rows;   /* their texts are owned */
-    int n, room;
-} tri_warm;
-
 /*
  * What an opening on machines of `machine_class` brings along: the files of
  * --warm that the study has not read yet, matched to its space by names and
@@ -146,7 +141,6 @@ typedef struct tri_warm { /* rows of an open event; zeroed: none */
  */
 tri_status tri_driver_read_warm(const tri_driver *d, const char *machine_class,
                                 tri_warm *out);
-void tri_warm_fini(tri_warm *w);
 
 /* ---- watch.c: what nobody reports -------------------------------------- */
 

@@ -12,6 +12,7 @@
 #include <math.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -33,6 +34,7 @@ struct tri_thinking {
     tri_status status;      /* of the answer */
     char sentence[256];     /* why it is none */
     int said;               /* that was logged */
+    char news[700];         /* of how it was made, not yet logged; or empty */
     tri_ev_proposals answer;
     /* of the thread alone */
     const tri_study *study;
@@ -64,6 +66,9 @@ static void answer(tri_thinking *t)
     pthread_mutex_lock(&t->lock);
     t->answer = out;
     t->status = st;
+    if (st == TRI_OK && tri_thinker_news(t->thinker)) {
+        snprintf(t->news, sizeof t->news, "%s", tri_thinker_news(t->thinker));
+    }
     if (st != TRI_OK) {
         memcpy(t->sentence, tri_error_last()->sentence, sizeof t->sentence);
         t->sentence[sizeof t->sentence - 1] = 0;
@@ -195,6 +200,10 @@ int tri_thinking_take(tri_thinking *t, tri_ev_proposals *out)
         *out = t->answer;
     }
     pthread_mutex_unlock(&t->lock);
+    if (is_there && t->news[0]) {
+        TRI_LOG_JOB(TRI_LOG_INFO, "%s", t->news);
+        t->news[0] = 0;
+    }
     if (is_there && t->status != TRI_OK && !t->said) {
         t->said = 1;
         TRI_LOG_JOB(TRI_LOG_WARN,

@@ -99,6 +99,17 @@ static void add_point(tri_knowledge *k, const double *x)
            (size_t)k->width * sizeof *x);
 }
 
+/* Whether one of the first `n` labels is of this configuration. */
+static int is_labelled(const tri_knowledge *k, int n, const double *x)
+{
+    for (int i = 0; i < n; i++) {
+        if (same_row(k->label_x + (size_t)i * (size_t)k->width, x, k->width)) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
 static void add_records(tri_knowledge *k, const tri_encoding *e,
                         const tri_record *r, int n, int maximize, double *x)
 {
@@ -120,26 +131,27 @@ static void warp_all(tri_knowledge *k)
     for (int i = 0; i < k->n; i++) {
         k->y[i] = tri_warp_apply(&k->warp, k->y[i]);
     }
+}
+
+static void count_failed(tri_knowledge *k)
+{
+    k->n_failed = 0;
     for (int i = 0; i < k->n_labels; i++) {
         k->n_failed += k->failed[i];
     }
 }
 
 tri_status tri_knowledge_init(tri_knowledge *k, const tri_encoding *e,
-                              const tri_snapshot *s,
-                              const tri_warm_records *warm, int n_warm,
+                              const tri_snapshot *s, int more_labels,
                               int maximize)
 {
-    counts c = {.points = s->n_pending};
+    counts c = {.points = s->n_pending, .labels = more_labels};
     double *x = malloc(((size_t)tri_encoding_width(e) + 1) * sizeof *x);
 
     memset(k, 0, sizeof *k);
     k->width = tri_encoding_width(e);
     k->best = NAN;
     k->n_best = -1;
-    for (int i = 0; i < n_warm; i++) {
-        count(warm[i].records, warm[i].n, &c);
-    }
     count(s->records, s->n_records, &c);
     if (!x || !alloc(k, &c)) {
         free(x);
@@ -147,15 +159,36 @@ tri_status tri_knowledge_init(tri_knowledge *k, const tri_encoding *e,
         return TRI_FAIL(TRI_ENOMEM, "no memory to think of %d records",
                         s->n_records);
     }
-    for (int i = 0; i < n_warm; i++) {
-        add_records(k, e, warm[i].records, warm[i].n, maximize, x);
-    }
     add_records(k, e, s->records, s->n_records, maximize, x);
     for (int i = 0; i < s->n_pending; i++) {
         tri_encode(e, s->pending[i], x);
         add_point(k, x);
     }
     warp_all(k);
+    count_failed(k);
+    k->n_own = k->n_labels;
+    free(x);
+    return TRI_OK;
+}
+
+tri_status tri_knowledge_add_labels(tri_knowledge *k, const tri_encoding *e,
+                                    const tri_warm_records *warm, int peaks)
+{
+    double *x = malloc(((size_t)k->width + 1) * sizeof *x);
+
+    if (!x) {
+        return TRI_FAIL(TRI_ENOMEM, "no memory for earlier results");
+    }
+    for (int i = 0; i < warm->n && k->n_own < TRI_KNOWLEDGE_OWN; i++) {
+        tri_record r = warm->records[i];
+
+        tri_encode(e, r.config, x);
+        r.peak_bytes = peaks ? r.peak_bytes : NAN;
+        if (!is_labelled(k, k->n_own, x)) {
+            add_label(k, &r, x);
+        }
+    }
+    count_failed(k);
     free(x);
     return TRI_OK;
 }

@@ -2,6 +2,7 @@
  * The thinker's parts and what they hand each other:
  *
  *   knowledge   records as rows: values to learn from, what ran, what failed
+ *   transfer    what earlier studies say, and how far they are trusted
  *   pool        the valid configurations to choose from, encoded
  *   acquire     the best of the pool by a model, one after another
  *   design      the most spread of the pool, before there is a model
@@ -24,7 +25,8 @@ typedef struct tri_knowledge {
     tri_warp warp;
     double best;     /* the lowest cost, unwarped; NaN */
     int n_best;      /* row of it, -1 */
-    int n_labels;    /* configurations that ran or failed by themselves */
+    int n_labels;    /* configurations that ran or failed by themselves; */
+    int n_own;       /* the first so many here, the others in earlier studies */
     double *label_x; /* n_labels x width */
     double *peak;    /* bytes, NaN */
     unsigned char *failed;
@@ -33,12 +35,20 @@ typedef struct tri_knowledge {
     double *point_x;
 } tri_knowledge;
 
-/* `maximize`: objectives are negated.  [out] k: to be ended with fini.
+/* Own configurations from which on labels of earlier studies are not needed. */
+#define TRI_KNOWLEDGE_OWN 256
+
+/* What this study knows.  A value that is not finite is none; the configuration
+ * ran all the same.  `more_labels`: room for so many of earlier studies;
+ * `maximize`: objectives are negated.  [out] k: to be ended with fini.
  * TRI_ENOMEM. */
 tri_status tri_knowledge_init(tri_knowledge *k, const tri_encoding *e,
-                              const tri_snapshot *s,
-                              const tri_warm_records *warm, int n_warm,
+                              const tri_snapshot *s, int more_labels,
                               int maximize);
+/* What ran and failed in an earlier study, of configurations that have no label
+ * here; `peaks`: its memory too.  TRI_ENOMEM. */
+tri_status tri_knowledge_add_labels(tri_knowledge *k, const tri_encoding *e,
+                                    const tri_warm_records *warm, int peaks);
 void tri_knowledge_fini(tri_knowledge *k);
 
 /* ---- pool -------------------------------------------------------------- */

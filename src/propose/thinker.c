@@ -4,6 +4,7 @@
 #include "src/propose/evolve.h"
 #include "src/propose/reinforce.h"
 #include "src/propose/think_internal.h"
+#include "src/propose/transfer.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -31,6 +32,17 @@
 #define TAU_LEAST   0.1
 #define TAU_RECORDS 24
 #define LOST_SHARE  0.5
+/* Of the first configurations one in so many is tried on the word of earlier
+ * studies; the others tell whether that is worth anything. */
+#define ON_TRUST 3
+
+/* Why there is no model of values. */
+typedef enum lack {
+    NOTHING,
+    TOO_FEW,
+    ALL_FAILED,
+    ALL_EQUAL
+} lack;
 
 struct tri_thinker {
     const tri_study *study;
@@ -41,7 +53,10 @@ struct tri_thinker {
     tri_warm_records *warm;
     int n_warm;
     tri_acquisition acquisition;
-    const tri_predictor_ops *ops; /* in use */
+    const tri_predictor_ops *ops; /* the predictor in use, */
+    const tri_predictor_ops *of;  /* and what its models are used by: the same,
+                                   * or over what earlier studies say */
+    tri_transfer *transfer;       /* NULL: no earlier studies */
     int is_auto;
     int chosen_n; /* values when the predictor was chosen */
     double tau;
@@ -58,7 +73,9 @@ struct tri_thinker {
     tri_proposal *list;
     char *texts; /* of configurations, one after another */
     size_t texts_room;
-    char hyper[1024], name[96];
+    char hyper[1024], reason[160], sources[512];
+    char news[700];    /* what the last answer has to say, or empty */
+    lack lack, lacked; /* now, and in the answer before */
 };
 
 int tri_study_thinks(const tri_study *study)
@@ -89,10 +106,10 @@ static void free_warm(tri_thinker *t)
 static void forget_models(tri_thinker *t)
 {
     if (t->model) {
-        t->ops->destroy(t->model);
+        t->of->destroy(t->model);
     }
     if (t->rough) {
-        t->ops->destroy(t->rough);
+        t->of->destroy(t->rough);
     }
     t->model = t->rough = NULL;
 }
@@ -103,6 +120,7 @@ void tri_thinker_destroy(tri_thinker *t)
         return;
     }
     forget_models(t);
+    tri_transfer_destroy(t->transfer);
     tri_feasibility_destroy(t->feasible);
     tri_reinforce_destroy(t->reinforce);
     tri_knowledge_fini(&t->known);
@@ -155,6 +173,13 @@ static tri_status copy_warm(tri_thinker *t, const tri_warm_records *warm, int n)
     return TRI_OK;
 }
 
+/* The predictor from now on. */
+static void use(tri_thinker *t, const tri_predictor_ops *ops)
+{
+    t->ops = ops;
+    t->of = t->transfer ? tri_transfer_over(t->transfer, ops) : ops;
+}
+
 static tri_acquisition acquisition_of(const char *name)
 {
     return strcmp(name, "ucb") == 0        ? TRI_ACQ_UCB
@@ -171,7 +196,7 @@ static tri_status set_up(tri_thinker *t, const tri_warm_records *warm,
     t->is_evolution = strcmp(proposer, "evolution") == 0;
     t->acquisition = acquisition_of(t->study->search.acquisition);
     t->is_auto = strcmp(predictor, "auto") == 0;
-    t->ops = t->is_auto ? &tri_predictor_gp : tri_predictor_find(predictor);
+    use(t, t->is_auto ? &tri_predictor_gp : tri_predictor_find(predictor));
     if (!t->ops) {
         return TRI_FAIL(TRI_EUNKNOWN, "there is no predictor \"%s\"",
                         predictor);
@@ -181,7 +206,13 @@ static tri_status set_up(tri_thinker *t, const tri_warm_records *warm,
         TRI_TRY(tri_reinforce_create(t->study->space, t->encoding,
                                      &t->reinforce));
     }
-    return copy_warm(t, warm, n_warm);
+    TRI_TRY(copy_warm(t, warm, n_warm));
+    if (n_warm > 0) {
+        TRI_TRY(tri_transfer_create(t->encoding, t->study, t->warm, n_warm,
+                                    t->seed, &t->transfer));
+        use(t, t->ops);
+    }
+    return TRI_OK;
 }
 
 tri_status tri_thinker_create(const tri_study *study, uint64_t seed,
@@ -233,7 +264,7 @@ static tri_status choose_predictor(tri_thinker *t)
     TRI_TRY(tri_predictor_choose(t->encoding, &s, t->seed, &ops, &t->tau));
     if (t->is_auto && ops != t->ops) {
         forget_models(t);
-        t->ops = ops;
+        use(t, ops);
     }
     return TRI_OK;
 }
@@ -256,13 +287,16 @@ static tri_status bring_up(tri_thinker *t, const tri_samples *s,
 {
     tri_model *fitted;
 
-    if (*model && (s->keep || s->rough) && t->ops->update &&
-        t->ops->update(*model, s) == TRI_OK) {
+    if (*model && (s->keep || s->rough) && t->of->update &&
+        t->of->update(*model, s) == TRI_OK) {
         return TRI_OK;
     }
-    TRI_TRY(t->ops->fit(t->encoding, s, t->seed, *model, &fitted));
+    TRI_TRY(t->transfer
+                    ? tri_transfer_fit(t->transfer, t->ops, t->encoding, s,
+                                       t->seed, *model, &fitted)
+                    : t->ops->fit(t->encoding, s, t->seed, *model, &fitted));
     if (*model) {
-        t->ops->destroy(*model);
+        t->of->destroy(*model);
     }
     *model = fitted;
     return TRI_OK;
@@ -301,17 +335,86 @@ static tri_status learn_failures(tri_thinker *t, const tri_snapshot *s)
     return TRI_OK;
 }
 
+/* What earlier studies know of failures, as far as they are to be believed. */
+static tri_status recall(tri_thinker *t)
+{
+    if (!t->transfer) {
+        return TRI_OK;
+    }
+    TRI_TRY(tri_transfer_weigh(t->transfer, &t->known, t->seed));
+    for (int i = 0; i < t->n_warm; i++) {
+        if (tri_transfer_labels(t->transfer, i)) {
+            TRI_TRY(tri_knowledge_add_labels(
+                    &t->known, t->encoding, &t->warm[i],
+                    tri_transfer_peaks(t->transfer, i)));
+        }
+    }
+    return TRI_OK;
+}
+
+/* What is missing.  Where earlier studies help, fewer results will do. */
+static lack find_lack(const tri_thinker *t)
+{
+    const tri_knowledge *k = &t->known;
+    int is_led =
+            tri_transfer_is_used(t->transfer) && k->n >= TRI_TRANSFER_FIRST;
+
+    if (k->n_own >= DESIGN && k->n == 0) {
+        return ALL_FAILED;
+    }
+    if (k->n < 2 || (k->n_own < DESIGN && !is_led)) {
+        return TOO_FEW;
+    }
+    return k->warp.sd > 0 ? NOTHING : ALL_EQUAL;
+}
+
+/* [out] t->reason: a clause for it, empty where nothing is missing. */
+static int may_learn(tri_thinker *t)
+{
+    const tri_knowledge *k = &t->known;
+
+    t->lack = find_lack(t);
+    t->reason[0] = 0;
+    switch (t->lack) {
+    case ALL_FAILED:
+        snprintf(t->reason, sizeof t->reason,
+                 "nothing to learn from: all %d that ended failed", k->n_own);
+        break;
+    case TOO_FEW:
+        snprintf(t->reason, sizeof t->reason,
+                 "too few results yet: %d; the first %d configurations are "
+                 "spread out",
+                 k->n, DESIGN);
+        break;
+    case ALL_EQUAL:
+        snprintf(t->reason, sizeof t->reason,
+                 "nothing to learn from: all %d results are equal", k->n);
+        break;
+    case NOTHING:
+        break;
+    }
+    return t->lack == NOTHING;
+}
+
 static tri_status learn(tri_thinker *t, const tri_snapshot *s)
 {
     tri_knowledge k;
+    int more = 0;
 
-    TRI_TRY(tri_knowledge_init(&k, t->encoding, s, t->warm, t->n_warm,
+    for (int i = 0; i < t->n_warm; i++) {
+        more += t->warm[i].n;
+    }
+    TRI_TRY(tri_knowledge_init(&k, t->encoding, s, more,
                                t->study->objective.maximize));
     tri_knowledge_fini(&t->known);
     t->known = k;
     t->resource = (double)s->resource;
-    if (k.n >= 2 && t->known.n_labels >= DESIGN) {
+    TRI_TRY(recall(t));
+    if (may_learn(t)) {
         TRI_TRY(learn_values(t, s));
+    } else {
+        forget_models(t);
+        t->learned_n = 0;
     }
     return t->known.n_labels > 0 ? learn_failures(t, s) : TRI_OK;
 }
@@ -392,7 +495,7 @@ static void add(tri_thinker *t, answer *a, int64_t at, const char *rule)
     }
     tri_pool_row(&t->pool, at, x);
     if (t->model) {
-        t->ops->predict(t->model, x, 1, t->resource, &c->mean, &c->sd);
+        t->of->predict(t->model, x, 1, t->resource, &c->mean, &c->sd);
     }
     if (t->feasible) {
         tri_feasibility_predict(t->feasible, x, 1, &c->p, &c->bytes);
@@ -483,7 +586,7 @@ static tri_status believed_best(const tri_thinker *t, double *best)
     for (int i = 0; i < n; i++) {
         memcpy(x + (size_t)i * w, k->x + (size_t)list[i].at * w, w * sizeof *x);
     }
-    t->ops->predict(asked(t), x, n, t->resource, mean, NULL);
+    t->of->predict(asked(t), x, n, t->resource, mean, NULL);
     *best = INFINITY;
     for (int i = 0; i < n; i++) {
         *best = fmin(*best, mean[i]);
@@ -500,10 +603,10 @@ static tri_status believe_pending(tri_thinker *t, const tri_snapshot *s)
     double *x = malloc(((size_t)t->pool.width + 1) * sizeof *x);
     tri_status st = x ? TRI_OK : TRI_FAIL(TRI_ENOMEM, "no memory to think");
 
-    for (int i = 0; st == TRI_OK && t->ops->add && i < s->n_pending; i++) {
+    for (int i = 0; st == TRI_OK && t->of->add && i < s->n_pending; i++) {
         tri_encode(t->encoding, s->pending[i], x);
-        t->ops->predict(asked(t), x, 1, t->resource, &mean, NULL);
-        st = t->ops->add(asked(t), x, mean, t->resource);
+        t->of->predict(asked(t), x, 1, t->resource, &mean, NULL);
+        st = t->of->add(asked(t), x, mean, t->resource);
     }
     free(x);
     return st;
@@ -517,9 +620,9 @@ static const char *rule_of(tri_acquisition a)
 static tri_status add_best(tri_thinker *t, const tri_snapshot *s,
                            const volatile int *cancel, answer *a, int n)
 {
-    int size = t->ops->size(asked(t));
+    int size = t->of->size(asked(t));
     int found = 0;
-    tri_belief_model m = {.ops = t->ops,
+    tri_belief_model m = {.ops = t->of,
                           .model = asked(t),
                           .feasible =
                                   t->known.n_failed > 0 || s->memory_bytes > 0
@@ -541,8 +644,8 @@ static tri_status add_best(tri_thinker *t, const tri_snapshot *s,
                          t->seed ^ (uint64_t)s->number << 20, cancel,
                          a->choices + a->n, &found);
     }
-    if (t->ops->truncate) {
-        t->ops->truncate(asked(t), size);
+    if (t->of->truncate) {
+        t->of->truncate(asked(t), size);
     }
     for (int i = 0; i < found; i++) {
         a->rules[a->n + i] =
@@ -567,11 +670,34 @@ static tri_status add_children(tri_thinker *t, const tri_snapshot *s, answer *a,
     return TRI_OK;
 }
 
+/* Before there are results of its own: some of what earlier studies say is
+ * best. */
+static tri_status add_trusted(tri_thinker *t, answer *a, int wanted)
+{
+    int64_t at[WANTED_MOST];
+    int n_known = t->known.n_points;
+    int n = (n_known + wanted + ON_TRUST - 1) / ON_TRUST -
+            (n_known + ON_TRUST - 1) / ON_TRUST;
+    int found;
+
+    if (!t->transfer || t->model || n < 1 || t->known.n_own >= DESIGN) {
+        return TRI_OK;
+    }
+    TRI_TRY(tri_transfer_best(t->transfer, &t->pool, t->resource, n, at,
+                              &found));
+    for (int i = 0; i < found; i++) {
+        add(t, a, at[i], "warm");
+    }
+    return TRI_OK;
+}
+
 static tri_status decide(tri_thinker *t, const tri_snapshot *s,
                          const volatile int *cancel, answer *a, int wanted)
 {
     int n_random;
 
+    TRI_TRY(add_trusted(t, a, wanted));
+    wanted -= a->n;
     if (t->is_evolution) {
         return add_children(t, s, a, wanted);
     }
@@ -646,6 +772,51 @@ static void unwarp(const tri_thinker *t, double mean, double sd,
     }
 }
 
+/* What the model is, or why there is none; what earlier studies do for it. */
+static void tell_how(tri_thinker *t)
+{
+    size_t n;
+
+    snprintf(t->hyper, sizeof t->hyper, "%s", t->reason);
+    if (t->model) {
+        t->of->describe(t->model, t->hyper, sizeof t->hyper);
+    }
+    if (t->transfer) {
+        tri_transfer_describe(t->transfer, t->sources, sizeof t->sources);
+        n = strlen(t->hyper);
+        snprintf(t->hyper + n, sizeof t->hyper - n, "; earlier studies: %s",
+                 t->sources);
+    }
+}
+
+/* That there are too few results is no news: every study begins so. */
+static void find_news(tri_thinker *t)
+{
+    char *at = t->news;
+    size_t left = sizeof t->news;
+    int is_odd = t->lack == ALL_FAILED || t->lack == ALL_EQUAL;
+    int was_odd = t->lacked == ALL_FAILED || t->lacked == ALL_EQUAL;
+
+    t->news[0] = 0;
+    if (is_odd && t->lack != t->lacked) {
+        snprintf(at, left, "%s; configurations are spread out", t->reason);
+    } else if (was_odd && !is_odd) {
+        snprintf(at, left, "results can be learned from now");
+    }
+    t->lacked = t->lack;
+    if (t->transfer && tri_transfer_has_changed(t->transfer)) {
+        left -= strlen(at);
+        at += strlen(at);
+        snprintf(at, left, "%searlier studies: %s", t->news[0] ? "; " : "",
+                 t->sources);
+    }
+}
+
+const char *tri_thinker_news(const tri_thinker *t)
+{
+    return t->news[0] ? t->news : NULL;
+}
+
 static tri_status tell(tri_thinker *t, const tri_snapshot *s, const answer *a,
                        tri_ev_proposals *out)
 {
@@ -672,10 +843,8 @@ static tri_status tell(tri_thinker *t, const tri_snapshot *s, const answer *a,
     }
     free(at);
     TRI_TRY(st);
-    snprintf(t->hyper, sizeof t->hyper, "%s", "");
-    if (t->model) {
-        t->ops->describe(t->model, t->hyper, sizeof t->hyper);
-    }
+    tell_how(t);
+    find_news(t);
     *out = (tri_ev_proposals){.snapshot = s->number,
                               .model = t->model ? t->ops->name : "none",
                               .hyper = t->hyper,
@@ -731,7 +900,7 @@ tri_status tri_thinker_believe(tri_thinker *t, const tri_config *c,
     *out = (tri_belief){NAN, NAN, NAN, NAN, NAN, NAN};
     tri_encode(t->encoding, c, x);
     if (t->model) {
-        t->ops->predict(t->model, x, 1, (double)resource, &mean, &sd);
+        t->of->predict(t->model, x, 1, (double)resource, &mean, &sd);
         unwarp(t, mean, sd, &out->predicted, &out->lo, &out->hi);
         out->sd = sd;
     }

@@ -107,6 +107,10 @@ static tri_status feed_open(tri_cluster *m)
     o->machine_class = "virtual";
     o->no_timeouts = 1;
     o->may_think = m->set->think != NULL;
+    if (o->epoch == 1) {
+        o->warm = (tri_warm_row *)m->set->warm;
+        o->n_warm = m->set->n_warm;
+    }
     return tri_cluster_feed(m, &e);
 }
 
