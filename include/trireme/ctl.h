@@ -213,9 +213,13 @@ typedef struct tri_progress {
     double search_end_s; /* study time at which the search stops; NaN */
     /* runs and what finished of them in the search: of any machine class */
     int64_t trials, runs, finished, failed, parked;
-    int64_t results;    /* finished ones that count: of this class */
-    int64_t again;      /* trials that this opening measures again */
-    int64_t running;    /* runs in flight */
+    int64_t results; /* finished ones that count: of this class */
+    int64_t again;   /* trials that this opening measures again */
+    int64_t running; /* runs in flight */
+    /* Steps that runs had done beyond their trial's last checkpoint when they
+     * were interrupted, lost or failed, and that their next attempt does
+     * again: what walltimes and losses cost. */
+    int64_t repeated_steps;
     int64_t best_trial; /* -1: none */
     double best, best_lo, best_hi;
     int ranks_total, ranks_busy, ranks_struck;

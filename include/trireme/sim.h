@@ -40,6 +40,13 @@ typedef struct tri_sim_settings {
      * again as the next epoch: `drain` in an orderly way, `crash` with no
      * further word. */
     int64_t drain_after, crash_after;
+    /* A job lasts so long (INFINITY: as long as the study): it drains before
+     * its end, and the next one, which begins there, goes on as the next epoch.
+     * The simulation stops with the study's status 3 where a job came to
+     * nothing. */
+    double walltime_s;
+    int resume_workers; /* ranks of the pool from the second epoch on; 0: the
+                         * same */
     /* Optional: called after each feed, for invariants, journals, histories.
      * What it returns other than TRI_OK ends the simulation. */
     tri_status (*each)(void *ctx, const tri_event *event,
@@ -82,6 +89,8 @@ typedef struct tri_sim_result {
     double rank_seconds_to[3];
     int64_t n_events;
     int64_t lost;           /* runs lost by `drop` */
+    int64_t jobs;           /* openings of the study */
+    int64_t repeated_steps; /* steps done again: see tri_progress */
     int64_t missing;        /* runs that failed as nothing is recorded of their
                              * configuration; among the evaluations */
     int end_status;         /* of the study; -1: stopped at max_virtual_s */

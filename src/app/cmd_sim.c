@@ -39,6 +39,7 @@ enum {
     KEY_LATENCY,
     KEY_START,
     KEY_COST,
+    KEY_WALLTIME,
     KEY_THINK,
     KEY_PLAN,
     KEY_SEED,
@@ -66,6 +67,8 @@ static const struct argp_option options[] = {
         {"cost", KEY_COST, "S", 0,
          "Seconds that a unit of resource takes, where the study does not say",
          0},
+        {"walltime", KEY_WALLTIME, "T", 0,
+         "Time that a job lasts ('2h'): it drains before, the next goes on", 0},
         {"think", KEY_THINK, "S", 0,
          "Seconds that thinking takes (0); none: draw quasi-random instead", 0},
         {"plan", KEY_PLAN, NULL, 0,
@@ -114,6 +117,8 @@ static error_t parse_cluster(int key, char *arg, struct argp_state *state)
         return tri_app_real("latency", arg, 0, 1e6, &o->set.latency_s);
     case KEY_START:
         return tri_app_real("start", arg, 0, 1e6, &o->set.start_s);
+    case KEY_WALLTIME:
+        return tri_app_seconds("walltime", arg, &o->set.walltime_s);
     case KEY_COST:
         return tri_app_real("cost", arg, 1e-9, 1e9, &o->set.cost_s);
     default:
@@ -237,6 +242,8 @@ static void print_json(const sim_options *from, const tri_sim_result *r,
     json_object_set_new(o, "distinct", json_integer(r->distinct));
     json_object_set_new(o, "rank_seconds", tri_app_json_real(r->rank_seconds));
     json_object_set_new(o, "virtual_s", tri_app_json_real(r->virtual_s));
+    json_object_set_new(o, "jobs", json_integer(r->jobs));
+    json_object_set_new(o, "repeated_steps", json_integer(r->repeated_steps));
     add_optimum(o, r);
     if (from->curves) {
         json_object_set_new(o, "missing", json_integer(r->missing));
@@ -262,6 +269,13 @@ static void print_text(const tri_sim_result *r, const tri_ctl *ctl)
     printf("virtual time  %s, %s rank-seconds\n",
            tri_app_duration(r->virtual_s, a, sizeof a),
            tri_app_number(r->rank_seconds, b, sizeof b));
+    if (r->jobs > 1) {
+        printf("jobs          %" PRId64 "\n", r->jobs);
+    }
+    if (r->repeated_steps > 0) {
+        printf("waste         %" PRId64 " units of resource done again\n",
+               r->repeated_steps);
+    }
     if (isnan(r->optimum)) {
         return;
     }

@@ -237,6 +237,7 @@ static void print_json(const standing *s)
     json_object_set_new(o, "running", json_integer(p->running));
     json_object_set_new(o, "failed", json_integer(p->failed));
     json_object_set_new(o, "parked", json_integer(p->parked));
+    json_object_set_new(o, "repeated_steps", json_integer(p->repeated_steps));
     json_object_set_new(o, "best", best_json(s));
     json_object_set_new(o, "rungs", rungs_json(s->ctl));
     json_object_set_new(o, "ranks", ranks);
@@ -322,6 +323,11 @@ static void print_text(const standing *s)
            p->runs, s->ended[TRI_RUN_FINISHED], s->ended[TRI_RUN_FAILED],
            s->ended[TRI_RUN_LOST] + s->ended[TRI_RUN_INTERRUPTED],
            s->ended[TRI_RUN_STOPPED], p->running);
+    if (p->repeated_steps > 0) {
+        printf("waste     %" PRId64 " steps done again after interruptions and "
+               "losses\n",
+               p->repeated_steps);
+    }
     printf("ranks     %d busy of %d, %d struck\n", p->ranks_busy,
            p->ranks_total, p->ranks_struck);
     print_best(s);

@@ -283,6 +283,7 @@ static void print_json(const leading *l)
     json_object_set_new(o, "resumable", json_boolean(l->end.resumable));
     json_object_set_new(o, "trials", json_integer(p.trials));
     json_object_set_new(o, "runs", json_integer(p.runs));
+    json_object_set_new(o, "repeated_steps", json_integer(p.repeated_steps));
     json_object_set_new(o, "failures", tri_app_failures_json(&p));
     tri_app_json_print(o);
 }
@@ -314,6 +315,11 @@ static void print_text(const leading *l)
         printf("\n%s\n", l->end.why);
     } else {
         printf("\n%s, in %s of study time\n", l->end.why, time);
+    }
+    if (p.repeated_steps > 0) {
+        printf("%" PRId64 " steps were, or have to be, done again after "
+               "interruptions and losses\n",
+               p.repeated_steps);
     }
     if (p.parked > 0) {
         printf("%" PRId64 " trials parked for want of ranks\n", p.parked);

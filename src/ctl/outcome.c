@@ -118,13 +118,34 @@ tri_status tri_ctl_give_up(tri_ctl *ctl, int64_t trial, tri_reason reason)
     return TRI_OK;
 }
 
-static tri_status wait_again(tri_ctl *ctl, int64_t trial)
+/* What the run did beyond where the next attempt begins. */
+static int64_t steps_to_repeat(const tri_ctl *ctl, int64_t run)
 {
+    const tri_run_view *v = &ctl->runs[run].v;
+    const tri_trial_row *t = &ctl->trials[v->trial];
+    int goes_on = *t->checkpoint && v->phase == TRI_PHASE_SEARCH;
+    int64_t kept = goes_on ? t->checkpoint_step : 0;
+    int64_t done = v->outcome.steps_done;
+
+    if (v->status == TRI_RUN_STOPPED && !tri_ctl_opening_binds(ctl)) {
+        return 0; /* the study's time is over: nothing follows */
+    }
+    if (v->reports > 0 && v->last_step > done) { /* it ended without a word */
+        done = v->last_step;
+    }
+    return done > kept ? done - kept : 0;
+}
+
+/* The trial of `run`, which came to nothing, waits to be run again. */
+static tri_status wait_again(tri_ctl *ctl, int64_t run)
+{
+    int64_t trial = ctl->runs[run].v.trial;
     tri_trial_row *t = &ctl->trials[trial];
 
     if (t->attempts >= ctl->study->failures.max_attempts) {
         return tri_ctl_give_up(ctl, trial, TRI_REASON_KILLED);
     }
+    ctl->repeated_steps += steps_to_repeat(ctl, run);
     t->attempt++;
     TRI_TRY(tri_ctl_set_place(ctl, trial, TRI_PLACE_WAITING));
     if (t->ranks > ctl->n_up && ctl->started && !t->parked) {
@@ -189,7 +210,7 @@ tri_status tri_ctl_fail_run(tri_ctl *ctl, tri_live *live, tri_reason reason,
     if (!again) {
         return tri_ctl_give_up(ctl, v.trial, reason);
     }
-    return wait_again(ctl, v.trial);
+    return wait_again(ctl, v.run);
 }
 
 tri_status tri_ctl_interrupt_run(tri_ctl *ctl, tri_live *live,
@@ -200,11 +221,12 @@ tri_status tri_ctl_interrupt_run(tri_ctl *ctl, tri_live *live,
 
     TRI_TRY(tri_ctl_end_run(ctl, live, status, reason, 1));
     if (v.phase == TRI_PHASE_FINALS) {
+        ctl->repeated_steps += steps_to_repeat(ctl, v.run);
         tri_ctl_finals_result(ctl, &before, NAN, 1);
         return TRI_OK;
     }
     ctl->trials[v.trial].attempts += reason == TRI_REASON_JOB_LOST;
-    return wait_again(ctl, v.trial);
+    return wait_again(ctl, v.run);
 }
 
 /* ---- finished ---- */
@@ -419,18 +441,20 @@ static tri_status lose_run(tri_ctl *ctl, tri_live *live, tri_reason reason,
                            const tri_ev_outcome *ev)
 {
     const tri_run_row *r = &ctl->runs[live->run];
-    int64_t trial = r->v.trial;
+    const int64_t run = r->v.run;
+    const int64_t trial = r->v.trial;
     tri_live before = *live;
     tri_trial_row *t = &ctl->trials[trial];
     int witness;
 
     TRI_TRY(tri_ctl_end_run(ctl, live, TRI_RUN_LOST, reason, 1));
     if (r->v.phase == TRI_PHASE_FINALS) {
+        ctl->repeated_steps += steps_to_repeat(ctl, run);
         tri_ctl_finals_result(ctl, &before, NAN, 0);
         return TRI_OK;
     }
     if (reason == TRI_REASON_LATE_VERDICT || reason == TRI_REASON_DRAINED) {
-        return wait_again(ctl, trial);
+        return wait_again(ctl, run);
     }
     witness = find_witness(ctl, r, ev->lost_rank) || ev->witness ||
               reason == TRI_REASON_NODE_LOST;
@@ -440,7 +464,7 @@ static tri_status lose_run(tri_ctl *ctl, tri_live *live, tri_reason reason,
     if (t->suspicion >= SUSPICION_MOST) {
         return tri_ctl_give_up(ctl, trial, TRI_REASON_KILLED);
     }
-    return wait_again(ctl, trial);
+    return wait_again(ctl, run);
 }
 
 tri_status tri_ctl_lose_silent(tri_ctl *ctl, tri_live *live)

@@ -235,6 +235,7 @@ struct tri_ctl {
     uint8_t cut;              /* ... and the search has work left */
     int64_t n_shelved;
 
+    int64_t repeated_steps; /* done by runs that have to do them again */
     /* finished: in the search, of any machine class; results: of this one */
     int64_t search_runs, n_finished, n_results, n_failed, n_parked;
     int64_t failures[TRI_REASON_COUNT];

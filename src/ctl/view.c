@@ -192,6 +192,7 @@ void tri_ctl_progress(const tri_ctl *ctl, tri_progress *out)
                           .failed = ctl->n_failed,
                           .parked = ctl->n_parked,
                           .running = ctl->n_flying,
+                          .repeated_steps = ctl->repeated_steps,
                           .ranks_total = ctl->n_ranks,
                           .ranks_busy = ctl->n_busy,
                           .ranks_struck = ctl->n_struck,

@@ -313,6 +313,8 @@ tri_status tri_cluster_lose(tri_cluster *m, int slot, tri_reason reason)
                m->set->dropped == TRI_DROPPED_LOST) {
         e.kind = TRI_EV_FAILED;
         e.u.outcome.reason = TRI_REASON_KILLED;
+    } else if (s->state == TRI_SLOT_RUNNING) {
+        e.u.outcome.steps_done = reached(m, s);
     }
     leave(m, slot);
     return tri_cluster_feed(m, &e);
@@ -341,6 +343,7 @@ static tri_status interrupt(tri_cluster *m, int slot)
     e.u.outcome.reason = TRI_REASON_DRAINED;
     e.u.outcome.steps_done = s->reached;
     note_checkpoint(s, m->set->checkpoint_s, name, &e.u.outcome);
+    m->kept += s->save && s->reached > s->from;
     leave(m, slot);
     return tri_cluster_feed(m, &e);
 }

@@ -36,8 +36,12 @@ typedef struct tri_cluster {
     int epoch;
     int ended, end_status, resumable;
     int reopen; /* the study was broken off and is to go on */
-    int clocks; /* in a row without anything else */
-    int idle;   /* losses of hosts in a row with nothing in flight */
+    int workers;
+    double opened_s; /* the present epoch */
+    int64_t gained;  /* results and checkpoints before it */
+    int64_t kept;    /* interrupted runs that saved what they had done */
+    int clocks;      /* in a row without anything else */
+    int idle;        /* losses of hosts in a row with nothing in flight */
     tri_snapshot *question; /* that the thinker is at; NULL */
     int answers;            /* its answers are being fed */
     double *pace; /* by rank, from 1: times as slow; NULL: all alike */

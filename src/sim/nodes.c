@@ -14,15 +14,17 @@
 
 tri_status tri_cluster_draw_paces(tri_cluster *m)
 {
+    int n = m->set->resume_workers > m->workers ? m->set->resume_workers
+                                                : m->workers;
+
     if (!(m->set->spread > 0)) {
         return TRI_OK;
     }
-    m->pace = calloc((size_t)m->set->workers + 1, sizeof *m->pace);
+    m->pace = calloc((size_t)n + 1, sizeof *m->pace);
     if (m->pace == NULL) {
-        return TRI_FAIL(TRI_ENOMEM, "no memory for %d virtual ranks",
-                        m->set->workers);
+        return TRI_FAIL(TRI_ENOMEM, "no memory for %d virtual ranks", n);
     }
-    for (int rank = 1; rank <= m->set->workers; rank++) {
+    for (int rank = 1; rank <= n; rank++) {
         tri_rng rng =
                 tri_rng_stream(m->set->seed, (uint64_t)rank, TRI_RNG_PACE);
 
@@ -49,7 +51,7 @@ static tri_status expect_node(tri_cluster *m, int host, uint32_t round)
 
 tri_status tri_cluster_expect_nodes(tri_cluster *m)
 {
-    int hosts = (m->set->workers - 1) / TRI_SIM_RANKS_A_HOST + 1;
+    int hosts = (m->workers - 1) / TRI_SIM_RANKS_A_HOST + 1;
 
     /* what was expected in an earlier opening still is */
     for (int i = 0; m->set->node_loss > 0 && m->epoch == 1 && i < hosts; i++) {
@@ -67,8 +69,8 @@ static tri_status tell_ranks(tri_cluster *m, int host, int state)
 {
     int first = host * TRI_SIM_RANKS_A_HOST + 1;
 
-    for (int rank = first; rank < first + TRI_SIM_RANKS_A_HOST &&
-                           rank <= m->set->workers && !m->ended;
+    for (int rank = first;
+         rank < first + TRI_SIM_RANKS_A_HOST && rank <= m->workers && !m->ended;
          rank++) {
         tri_event e = {.kind = TRI_EV_POOL};
         char name[32];

@@ -24,6 +24,7 @@ void tri_sim_defaults(tri_sim_settings *settings)
                                    .cost_s = 1,
                                    .node_down_s = INFINITY,
                                    .max_virtual_s = INFINITY,
+                                   .walltime_s = INFINITY,
                                    .drain_after = -1,
                                    .crash_after = -1};
 }
@@ -54,6 +55,14 @@ static tri_status check_settings(const tri_sim_settings *s)
     if (!(s->node_down_s > 0)) {
         return TRI_FAIL(TRI_EINVAL, "node_down is %g: a time above 0",
                         s->node_down_s);
+    }
+    if (!(s->walltime_s > 0)) {
+        return TRI_FAIL(TRI_EINVAL, "walltime is %g: a time above 0",
+                        s->walltime_s);
+    }
+    if (s->resume_workers < 0) {
+        return TRI_FAIL(TRI_EINVAL, "a study resumed on %d workers: at least 1",
+                        s->resume_workers);
     }
     TRI_TRY(check_amount("straggle", s->straggle));
     TRI_TRY(check_amount("spread", s->spread));
@@ -101,7 +110,9 @@ static tri_status feed_open(tri_cluster *m)
     o->seed = m->study->seed;
     o->build = "sim";
     o->epoch = ++m->epoch;
-    o->max_time_s = o->deadline_s = NAN;
+    o->max_time_s = NAN;
+    o->deadline_s =
+            m->set->walltime_s < INFINITY ? m->now_s + m->set->walltime_s : NAN;
     o->deadline_source = o->pml = o->command_line = "";
     o->level = "virtual";
     o->machine_class = "virtual";
@@ -116,7 +127,7 @@ static tri_status feed_open(tri_cluster *m)
 
 static tri_status feed_pool(tri_cluster *m)
 {
-    for (int rank = 1; rank <= m->set->workers; rank++) {
+    for (int rank = 1; rank <= m->workers; rank++) {
         tri_event e = {.kind = TRI_EV_POOL};
         char host[32];
 
@@ -140,10 +151,21 @@ static void advance(tri_cluster *m, double time_s)
     tri_score_advance(&m->score, time_s);
 }
 
+/* What a job that is not in vain adds to. */
+static int64_t gain(const tri_cluster *m)
+{
+    return m->score.result.evaluations + m->kept;
+}
+
 static tri_status open_study(tri_cluster *m)
 {
     m->ended = 0;
     m->reopen = 0;
+    m->opened_s = m->now_s;
+    m->gained = gain(m);
+    if (m->epoch == 1 && m->set->resume_workers > 0) {
+        m->workers = m->set->resume_workers;
+    }
     TRI_TRY(feed_open(m));
     TRI_TRY(feed_pool(m));
     return tri_cluster_expect_nodes(m);
@@ -184,9 +206,9 @@ static double next_time(const tri_cluster *m, int *clock)
 
     *clock = due < next;
     if (*clock) {
-        next = due > m->now_s ? due : m->now_s;
+        next = due;
     }
-    return next;
+    return next > m->now_s ? next : m->now_s; /* what was due between jobs */
 }
 
 static tri_status check_progress(const tri_cluster *m, double next)
@@ -232,14 +254,33 @@ static tri_status step(tri_cluster *m, int *stopped)
     return tri_cluster_fire(m, &e);
 }
 
+/* Whether another job goes on with the study, and when. */
+static int goes_on(tri_cluster *m)
+{
+    double next = m->opened_s + m->set->walltime_s;
+
+    if (!m->ended || !m->resumable) {
+        return 0;
+    }
+    if (!m->reopen &&
+        (isinf(next) || next > m->set->max_virtual_s || gain(m) == m->gained)) {
+        return 0;
+    }
+    if (!m->reopen && next > m->now_s) {
+        advance(m, next);
+    }
+    return 1;
+}
+
 static tri_status run(tri_cluster *m)
 {
+    tri_progress p;
     int stopped = 0;
 
     TRI_TRY(open_study(m));
     while (!stopped) {
         TRI_TRY(break_off(m));
-        if (m->ended && m->reopen && m->resumable) {
+        if (goes_on(m)) {
             tri_cluster_clear(m);
             TRI_TRY(open_study(m));
         } else if (m->ended) {
@@ -248,7 +289,10 @@ static tri_status run(tri_cluster *m)
             TRI_TRY(step(m, &stopped));
         }
     }
+    tri_ctl_progress(m->ctl, &p);
     m->score.result.end_status = m->ended ? m->end_status : -1;
+    m->score.result.jobs = m->epoch;
+    m->score.result.repeated_steps = p.repeated_steps;
     return TRI_OK;
 }
 
@@ -256,7 +300,10 @@ tri_status tri_sim_run(const tri_study *study, const tri_curve *source,
                        const tri_sim_settings *settings, tri_sim_result *out,
                        tri_ctl **ctl)
 {
-    tri_cluster m = {.study = study, .source = source, .set = settings};
+    tri_cluster m = {.study = study,
+                     .source = source,
+                     .set = settings,
+                     .workers = settings->workers};
     tri_status st;
 
     TRI_TRY(check_settings(settings));
