@@ -16,6 +16,7 @@
 #ifndef TRIREME_PREDICT_H
 #define TRIREME_PREDICT_H
 
+#include "trireme/cancel.h"
 #include "trireme/space.h"
 
 /* ---- encoding -------------------------------------------------------- */
@@ -89,6 +90,8 @@ typedef struct tri_samples {
     int keep;  /* with a model before: its hyper-parameters as they are */
     int rough; /* do not learn: a function that each axis changes within its
                 * range, for when what was learned leads nowhere */
+    const tri_cancel *cancel; /* NULL, or read while learning: once asked, that
+                               * ends soon, and what is learned is poorer */
 } tri_samples;
 
 typedef struct tri_model tri_model;

@@ -111,7 +111,7 @@ TRI_API void tri_thinker_destroy(tri_thinker *t);
  */
 TRI_API tri_status tri_thinker_answer(tri_thinker *t,
                                       const tri_snapshot *snapshot,
-                                      const volatile int *cancel,
+                                      const tri_cancel *cancel,
                                       tri_ev_proposals *out);
 
 /* What the thinker now believes of a configuration at a resource; NaN where it

@@ -27,7 +27,7 @@ struct tri_thinking {
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t turn;
-    volatile int cancel; /* read in the midst of thinking */
+    tri_cancel cancel; /* read in the midst of thinking */
     int ends, ended;
     tri_snapshot *question; /* asked, not yet answered */
     int answered;           /* the answer is there, not yet taken */
@@ -234,7 +234,8 @@ int tri_thinking_stop(tri_thinking *t, double limit_s)
         return 1;
     }
     pthread_mutex_lock(&t->lock);
-    t->cancel = t->ends = 1;
+    tri_cancel_ask(&t->cancel);
+    t->ends = 1;
     pthread_cond_broadcast(&t->turn);
     while (!t->ended && error == 0) {
         error = pthread_cond_timedwait(&t->turn, &t->lock, &limit);

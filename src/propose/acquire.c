@@ -325,10 +325,10 @@ static int is_settled(job *j, int enough)
     return j->heap[0].version == j->version;
 }
 
-static tri_status choose(job *j, int wanted, const volatile int *cancel,
+static tri_status choose(job *j, int wanted, const tri_cancel *cancel,
                          tri_choice *out, int *n)
 {
-    while (*n < wanted && j->n > 0 && !(cancel && *cancel)) {
+    while (*n < wanted && j->n > 0 && !tri_is_cancelled(cancel)) {
         for (int looks = 0; !is_settled(j, looks >= LOOKS); looks++) {
             refine(j);
         }
@@ -396,7 +396,7 @@ static tri_status draw_best(job *j, int wanted, uint64_t seed, tri_choice *out,
 
 tri_status tri_acquire(tri_pool *p, const tri_belief_model *m,
                        tri_acquisition how, int wanted, uint64_t seed,
-                       const volatile int *cancel, tri_choice *out, int *n)
+                       const tri_cancel *cancel, tri_choice *out, int *n)
 {
     job j = {.pool = p, .m = m, .how = how, .best_version = -1};
     int size = m->ops->size(m->model);

@@ -71,14 +71,15 @@ static tri_status put(tri_pool *p, const tri_config *c, double *x)
     return TRI_OK;
 }
 
-static tri_status fill(tri_pool *p, int64_t count)
+static tri_status fill(tri_pool *p, int64_t count, const tri_cancel *cancel)
 {
     tri_config *c = calloc((size_t)p->n_params + 1, sizeof *c);
     double *x = calloc((size_t)p->width + 1, sizeof *x);
     tri_status st = c && x ? reserve(p, count)
                            : TRI_FAIL(TRI_ENOMEM, "no memory for candidates");
 
-    for (int64_t i = 0; st == TRI_OK && i < count; i++) {
+    for (int64_t i = 0;
+         st == TRI_OK && i < count && !tri_is_cancelled(cancel); i++) {
         st = tri_space_at(p->space, i, c);
         if (st == TRI_OK) {
             st = put(p, c, x);
@@ -90,7 +91,7 @@ static tri_status fill(tri_pool *p, int64_t count)
 }
 
 tri_status tri_pool_init(tri_pool *p, const tri_space *space,
-                         const tri_encoding *e)
+                         const tri_encoding *e, const tri_cancel *cancel)
 {
     int64_t count = tri_space_count(space);
 
@@ -100,7 +101,7 @@ tri_status tri_pool_init(tri_pool *p, const tri_space *space,
     p->n_params = tri_space_n_params(space);
     p->width = tri_encoding_width(e);
     p->is_all = count >= 0 && count <= TRI_POOL_ALL;
-    return p->is_all ? fill(p, count) : TRI_OK;
+    return p->is_all ? fill(p, count, cancel) : TRI_OK;
 }
 
 /* ---- what is taken --------------------------------------------------------

@@ -176,11 +176,11 @@ static tri_status train(tri_reinforce *r, const tri_belief_model *m,
 
 static tri_status train_all(tri_reinforce *r, const tri_belief_model *m,
                             int max_ranks, tri_rng *rng,
-                            const volatile int *cancel)
+                            const tri_cancel *cancel)
 {
     int n = r->batches == 0 ? BATCHES_FIRST : BATCHES_LATER;
 
-    for (int i = 0; i < n && !(cancel && *cancel); i++) {
+    for (int i = 0; i < n && !tri_is_cancelled(cancel); i++) {
         TRI_TRY(train(r, m, max_ranks, rng, 1 - 0.8 * i / n));
     }
     return TRI_OK;
@@ -260,7 +260,7 @@ tri_status tri_reinforce_answer(tri_reinforce *r, tri_pool *pool,
                                 const tri_snapshot *s,
                                 const tri_belief_model *m, tri_acquisition how,
                                 int wanted, uint64_t seed,
-                                const volatile int *cancel, tri_choice *out,
+                                const tri_cancel *cancel, tri_choice *out,
                                 int *n)
 {
     tri_rng rng = tri_rng_stream(seed, (uint64_t)s->number, TRI_RNG_POLICY);

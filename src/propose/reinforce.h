@@ -35,7 +35,7 @@ tri_status tri_reinforce_answer(tri_reinforce *r, tri_pool *pool,
                                 const tri_snapshot *s,
                                 const tri_belief_model *m, tri_acquisition how,
                                 int wanted, uint64_t seed,
-                                const volatile int *cancel, tri_choice *out,
+                                const tri_cancel *cancel, tri_choice *out,
                                 int *n);
 
 /* The mean distance of the policy from uniform, in nats, over the last batch:

@@ -72,9 +72,10 @@ typedef struct tri_pool {
     int64_t room;
 } tri_pool;
 
-/* Empty, or all of a space that is small enough.  TRI_ENOMEM. */
+/* Empty, or all of a space that is small enough; once cancelled it is to be
+ * finished, not used.  TRI_ENOMEM. */
 tri_status tri_pool_init(tri_pool *p, const tri_space *space,
-                         const tri_encoding *e);
+                         const tri_encoding *e, const tri_cancel *cancel);
 void tri_pool_fini(tri_pool *p);
 /* Draw anew where not all are in it: `stream` names the draw; `near`: n_near
  * configurations whose neighbours are added.  Marks what is taken. */
@@ -123,7 +124,7 @@ typedef struct tri_choice {
  */
 tri_status tri_acquire(tri_pool *p, const tri_belief_model *m,
                        tri_acquisition how, int wanted, uint64_t seed,
-                       const volatile int *cancel, tri_choice *out, int *n);
+                       const tri_cancel *cancel, tri_choice *out, int *n);
 
 /* log EI(z) per deviation: log(phi(z) + z Phi(z)), for any z (Ament et al.,
  * NeurIPS 2023). */

@@ -47,6 +47,7 @@ typedef enum lack {
 struct tri_thinker {
     const tri_study *study;
     uint64_t seed;
+    const tri_cancel *cancel; /* of the question that is being answered */
     tri_encoding *encoding;
     tri_pool pool;
     int has_pool;
@@ -240,13 +241,16 @@ tri_status tri_thinker_create(const tri_study *study, uint64_t seed,
 /* ---- learning
  * ---------------------------------------------------------------- */
 
-static tri_samples samples_of(const tri_knowledge *k)
+static tri_samples samples_of(const tri_thinker *t)
 {
+    const tri_knowledge *k = &t->known;
+
     return (tri_samples){.n = k->n,
                          .width = k->width,
                          .x = k->x,
                          .y = k->y,
-                         .resource = k->resource};
+                         .resource = k->resource,
+                         .cancel = t->cancel};
 }
 
 /* The predictor for what is known by now, where the study leaves it open:
@@ -254,7 +258,7 @@ static tri_samples samples_of(const tri_knowledge *k)
 static tri_status choose_predictor(tri_thinker *t)
 {
     const tri_predictor_ops *ops = t->ops;
-    tri_samples s = samples_of(&t->known);
+    tri_samples s = samples_of(t);
 
     if (!t->is_auto || t->known.n < TAU_RECORDS ||
         t->known.n < 2 * t->chosen_n) {
@@ -304,7 +308,7 @@ static tri_status bring_up(tri_thinker *t, const tri_samples *s,
 
 static tri_status learn_values(tri_thinker *t, const tri_snapshot *snapshot)
 {
-    tri_samples s = samples_of(&t->known);
+    tri_samples s = samples_of(t);
 
     TRI_TRY(choose_predictor(t));
     s.keep = t->model && t->known.n >= LEARN_EACH &&
@@ -465,7 +469,12 @@ static tri_status refresh(tri_thinker *t, const tri_snapshot *s)
     int n;
 
     if (!t->has_pool) {
-        TRI_TRY(tri_pool_init(&t->pool, t->study->space, t->encoding));
+        TRI_TRY(tri_pool_init(&t->pool, t->study->space, t->encoding,
+                              t->cancel));
+        if (tri_is_cancelled(t->cancel)) { /* it may be half of one */
+            tri_pool_fini(&t->pool);
+            return TRI_OK;
+        }
         t->has_pool = 1;
     }
     TRI_TRY(best_of(t, s, near, &n));
@@ -618,7 +627,7 @@ static const char *rule_of(tri_acquisition a)
 }
 
 static tri_status add_best(tri_thinker *t, const tri_snapshot *s,
-                           const volatile int *cancel, answer *a, int n)
+                           const tri_cancel *cancel, answer *a, int n)
 {
     int size = t->of->size(asked(t));
     int found = 0;
@@ -692,7 +701,7 @@ static tri_status add_trusted(tri_thinker *t, answer *a, int wanted)
 }
 
 static tri_status decide(tri_thinker *t, const tri_snapshot *s,
-                         const volatile int *cancel, answer *a, int wanted)
+                         const tri_cancel *cancel, answer *a, int wanted)
 {
     int n_random;
 
@@ -857,14 +866,16 @@ static tri_status tell(tri_thinker *t, const tri_snapshot *s, const answer *a,
 }
 
 tri_status tri_thinker_answer(tri_thinker *t, const tri_snapshot *snapshot,
-                              const volatile int *cancel, tri_ev_proposals *out)
+                              const tri_cancel *cancel, tri_ev_proposals *out)
 {
     int wanted =
             snapshot->wanted < WANTED_MOST ? snapshot->wanted : WANTED_MOST;
     answer a = {0};
-    tri_status st = learn(t, snapshot);
+    tri_status st;
 
-    if (st == TRI_OK) {
+    t->cancel = cancel;
+    st = learn(t, snapshot);
+    if (st == TRI_OK && !tri_is_cancelled(cancel)) {
         st = refresh(t, snapshot);
     }
     a.choices = calloc((size_t)wanted + 1, sizeof *a.choices);
@@ -872,12 +883,13 @@ tri_status tri_thinker_answer(tri_thinker *t, const tri_snapshot *snapshot,
     if (st == TRI_OK && (!a.choices || !a.rules)) {
         st = TRI_FAIL(TRI_ENOMEM, "no memory for proposals");
     }
-    if (st == TRI_OK) {
+    if (st == TRI_OK && !tri_is_cancelled(cancel)) {
         st = decide(t, snapshot, cancel, &a, wanted);
     }
     if (st == TRI_OK) {
         st = tell(t, snapshot, &a, out);
     }
+    t->cancel = NULL;
     free(a.choices);
     free(a.rules);
     return st;

@@ -221,7 +221,7 @@ static void a_small_space_is_exhausted(void **state)
 
 static void cancelled_it_answers_with_less(void **state)
 {
-    const volatile int cancel = 1;
+    const tri_cancel cancel = {1};
     tri_choice choices[4];
     setting t;
     int n;

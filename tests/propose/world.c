@@ -131,7 +131,7 @@ void tri_story_init(tri_story *s, tri_space *space)
     s->best = NAN;
     tri_space_rank_range(space, &s->max_ranks, &s->max_ranks);
     assert_int_equal(tri_encoding_create(space, &s->encoding), TRI_OK);
-    assert_int_equal(tri_pool_init(&s->pool, space, s->encoding), TRI_OK);
+    assert_int_equal(tri_pool_init(&s->pool, space, s->encoding, NULL), TRI_OK);
 }
 
 void tri_story_fini(tri_story *s)
