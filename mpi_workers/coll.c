@@ -1,87 +1,207 @@
 /*
- * Collectives by blocking MPI calls; agreement on a status.
+ * Chooses the way of an axis; agreement on a status.
  */
-#include "mpi_workers/coll.h"
+#include "mpi_workers/coll_ways.h"
 
-#ifdef TRI_REAL_DOUBLE
-#define MPI_REAL_TYPE MPI_DOUBLE
-#else
-#define MPI_REAL_TYPE MPI_FLOAT
-#endif
+#include "mpi_workers/wait.h"
 
-/* In pieces, since MPI's temporary memory for large ones costs more in page
- * faults than the reduction itself. */
-static void sum_mpi(tri_coll *coll, tri_real *x, int64_t n)
+#include <stdlib.h>
+#include <string.h>
+
+static int64_t piece_of(uint64_t bytes)
 {
-    int64_t i;
+    int64_t piece = (int64_t)(bytes / sizeof(tri_real));
 
-    for (i = 0; i < n; i += coll->piece) {
-        int64_t count = n - i < coll->piece ? n - i : coll->piece;
-        int rc = MPI_Allreduce(MPI_IN_PLACE, x + i, (int)count, MPI_REAL_TYPE,
-                               MPI_SUM, coll->comm);
-
-        if (rc != MPI_SUCCESS && coll->status == TRI_OK) {
-            coll->status = TRI_FAIL(TRI_ECOMM, "a reduction failed");
-        }
-    }
+    return piece < 1024 ? 1024 : piece > 1 << 28 ? 1 << 28 : piece;
 }
 
-static const tri_coll_ops blocking = {.name = "mpi", .sum = sum_mpi};
-
-void tri_coll_init(tri_coll *coll, MPI_Comm comm, uint64_t piece_bytes)
+tri_status tri_coll_open(tri_coll *coll, MPI_Comm comm, uint64_t piece_bytes,
+                         tri_coll_way way, tri_status *link)
 {
-    int64_t piece = (int64_t)(piece_bytes / sizeof(tri_real));
+    tri_coll c = {.ops = &tri_coll_mpi,
+                  .comm = comm,
+                  .size = 1,
+                  .piece = piece_of(piece_bytes),
+                  .link = link};
 
-    *coll = (tri_coll){.ops = &blocking,
-                       .comm = comm,
-                       .piece = piece < 1024      ? 1024
-                                : piece > 1 << 28 ? 1 << 28
-                                                  : piece,
-                       .status = TRI_OK};
+    if (comm != MPI_COMM_NULL) {
+        MPI_Comm_rank(comm, &c.rank);
+        MPI_Comm_size(comm, &c.size);
+    }
+    if (c.size > 1 && way == TRI_COLL_AUTO) {
+        TRI_TRY(tri_shared_open(comm, tri_coll_shared_bytes(c.size),
+                                &c.shared));
+    }
+    if (c.shared) {
+        c.ops = &tri_coll_shared;
+        c.chunk = tri_coll_chunk(c.size);
+    }
+    *coll = c;
+    return TRI_OK;
+}
+
+void tri_coll_close(tri_coll *coll)
+{
+    tri_shared_close(coll->shared);
+    coll->shared = NULL;
+}
+
+int tri_coll_is_entangled(const tri_coll *coll)
+{
+    return coll->entangled;
+}
+
+void tri_coll_part(const tri_coll *coll, int rank, int64_t n, int64_t *first,
+                   int64_t *count)
+{
+    int64_t each = n / coll->size;
+    int64_t more = n % coll->size;
+
+    *first = rank * each + (rank < more ? rank : more);
+    *count = each + (rank < more);
+}
+
+/* Whether there is anything to do, and anybody to do it with. */
+static int is_linked(const tri_coll *coll)
+{
+    return coll->size > 1 && *coll->link == TRI_OK;
 }
 
 void tri_coll_sum(tri_coll *coll, tri_real *x, int64_t n)
 {
-    if (coll->comm != MPI_COMM_NULL) {
-        coll->ops->sum(coll, x, n);
+    if (is_linked(coll)) {
+        *coll->link = coll->ops->sum(coll, x, n);
     }
 }
 
-tri_status tri_coll_share_error(MPI_Comm comm, tri_status st, int rank)
+void tri_coll_reduce_scatter(tri_coll *coll, tri_real *x, int64_t n)
 {
-    char sentence[TRI_ERROR_BYTES] = "";
+    if (is_linked(coll)) {
+        *coll->link = coll->ops->reduce_scatter(coll, x, n);
+    }
+}
+
+void tri_coll_gather(tri_coll *coll, tri_real *x, int64_t n)
+{
+    if (is_linked(coll)) {
+        *coll->link = coll->ops->gather(coll, x, n);
+    }
+}
+
+void tri_coll_tell(tri_coll *coll, const void *mine, int bytes, void *all)
+{
+    if (is_linked(coll)) {
+        *coll->link = coll->ops->tell(coll, mine, bytes, all);
+    } else if (coll->size == 1) {
+        memcpy(all, mine, (size_t)bytes);
+    }
+}
+
+/* ---- agreement ------------------------------------------------------------
+ */
+
+/* Memory of a message that is left to MPI where the wait for it fails. */
+typedef struct words {
+    struct {
+        int code, rank;
+    } in, out;
+    uint64_t value[2], least[2];
+    char sentence[TRI_ERROR_BYTES];
+} words;
+
+static tri_status share_error(MPI_Comm comm, tri_status st, int rank, words *w)
+{
+    MPI_Request request;
     int me;
 
     MPI_Comm_rank(comm, &me);
     if (me == rank) {
-        const char *mine = tri_error_last()->sentence;
-        size_t i;
-
-        for (i = 0; i + 1 < sizeof sentence && mine[i]; i++) {
-            sentence[i] = mine[i];
-        }
+        memccpy(w->sentence, tri_error_last()->sentence, 0,
+                sizeof w->sentence - 1);
     }
-    if (MPI_Bcast(sentence, (int)sizeof sentence, MPI_CHAR, rank, comm) !=
-        MPI_SUCCESS) {
+    if (MPI_Ibcast(w->sentence, (int)sizeof w->sentence, MPI_CHAR, rank, comm,
+                   &request) != MPI_SUCCESS) {
         return TRI_FAIL(TRI_ECOMM, "the group could not agree on an error");
     }
-    sentence[sizeof sentence - 1] = '\0';
-    return me == rank ? st : TRI_FAIL(st, "%s", sentence);
+    TRI_TRY(tri_wait_until(&request, comm, me == rank ? -1 : rank,
+                           TRI_NO_DEADLINE));
+    w->sentence[sizeof w->sentence - 1] = '\0';
+    return me == rank ? st : TRI_FAIL(st, "%s", w->sentence);
+}
+
+static words *words_of_mine(void)
+{
+    words *w = calloc(1, sizeof *w);
+
+    if (!w) {
+        (void)TRI_FAIL(TRI_ECOMM, "no memory for a word to the group");
+    }
+    return w;
+}
+
+/* Free `w` unless MPI may still write there. */
+static tri_status done_with(words *w, tri_status st)
+{
+    if (st != TRI_ETIMEOUT && st != TRI_EPEER) {
+        free(w);
+    }
+    return st; /* NOLINT(clang-analyzer-unix.Malloc) */
+}
+
+tri_status tri_coll_share_error(MPI_Comm comm, tri_status st, int rank)
+{
+    words *w = words_of_mine();
+
+    return w ? done_with(w, share_error(comm, st, rank, w)) : TRI_ECOMM;
+}
+
+static tri_status agree(MPI_Comm comm, tri_status mine, words *w)
+{
+    MPI_Request request;
+
+    w->in.code = (int)mine;
+    MPI_Comm_rank(comm, &w->in.rank);
+    if (MPI_Iallreduce(&w->in, &w->out, 1, MPI_2INT, MPI_MAXLOC, comm,
+                       &request) != MPI_SUCCESS) {
+        return TRI_FAIL(TRI_ECOMM, "the group could not agree on a status");
+    }
+    TRI_TRY(tri_wait_until(&request, comm, -1, TRI_NO_DEADLINE));
+    return w->out.code == TRI_OK
+                   ? TRI_OK
+                   : share_error(comm, (tri_status)w->out.code, w->out.rank, w);
 }
 
 tri_status tri_coll_agree(MPI_Comm comm, tri_status mine)
 {
-    struct {
-        int code, rank;
-    } in = {.code = (int)mine}, out = {0};
+    words *w = words_of_mine();
 
-    MPI_Comm_rank(comm, &in.rank);
-    if (MPI_Allreduce(&in, &out, 1, MPI_2INT, MPI_MAXLOC, comm) !=
-        MPI_SUCCESS) {
-        return TRI_FAIL(TRI_ECOMM, "the group could not agree on a status");
+    return w ? done_with(w, agree(comm, mine, w)) : TRI_ECOMM;
+}
+
+static tri_status least(MPI_Comm comm, words *w)
+{
+    MPI_Request request;
+
+    if (MPI_Iallreduce(w->value, w->least, 2, MPI_UINT64_T, MPI_MIN, comm,
+                       &request) != MPI_SUCCESS) {
+        return TRI_FAIL(TRI_ECOMM, "the group could not compare what it has");
     }
-    if (out.code == TRI_OK) {
-        return TRI_OK;
+    return tri_wait_until(&request, comm, -1, TRI_NO_DEADLINE);
+}
+
+tri_status tri_coll_same(MPI_Comm comm, uint64_t value, int *same)
+{
+    words *w = words_of_mine();
+    tri_status st;
+
+    if (!w) {
+        return TRI_ECOMM;
     }
-    return tri_coll_share_error(comm, (tri_status)out.code, out.rank);
+    w->value[0] = value;
+    w->value[1] = ~value;
+    st = least(comm, w);
+    if (st == TRI_OK) {
+        *same = w->least[0] == ~w->least[1];
+    }
+    return done_with(w, st);
 }

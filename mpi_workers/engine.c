@@ -57,12 +57,10 @@ static tri_status same_text(MPI_Comm comm, const tri_corpus *corpus)
     int64_t some = corpus->n < HASHED_BYTES ? corpus->n : HASHED_BYTES;
     uint64_t mine =
             tri_rng_hash(corpus->bytes, (size_t)some) ^ (uint64_t)corpus->n;
-    uint64_t in[2] = {mine, ~mine}, out[2] = {0, 0};
+    int same = 0;
 
-    if (MPI_Allreduce(in, out, 2, MPI_UINT64_T, MPI_MIN, comm) != MPI_SUCCESS) {
-        return TRI_FAIL(TRI_ECOMM, "the group could not agree on its text");
-    }
-    if (out[0] != ~out[1]) {
+    TRI_TRY(tri_coll_same(comm, mine, &same));
+    if (!same) {
         return TRI_FAIL(TRI_EDATA,
                         "the text is not the same on all ranks of the group");
     }

@@ -5,6 +5,7 @@
 #include "mpi_workers/group.h"
 
 #include "mpi_workers/p2p.h"
+#include "mpi_workers/wait.h"
 #include "mpi_workers/watchdog.h"
 #include "trireme/log.h"
 
@@ -291,7 +292,7 @@ tri_status tri_group_vote(MPI_Comm comm, tri_vote *vote, double limit_s)
     MPI_Comm_size(comm, &n);
     vote->rank = rank;
     if (n == 1) { /* alone it beats as well */
-        tri_p2p_look();
+        tri_wait_look();
     }
     if (rank == 0) {
         tri_vote sum = *vote;

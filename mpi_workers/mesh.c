@@ -138,6 +138,20 @@ void tri_mesh_close(tri_mesh *mesh)
     drop(&mesh->tp);
 }
 
+static void forget(MPI_Comm *comm)
+{
+    n_alive -= *comm != MPI_COMM_NULL;
+    *comm = MPI_COMM_NULL;
+}
+
+void tri_mesh_forget(tri_mesh *mesh)
+{
+    forget(&mesh->tied);
+    forget(&mesh->pp);
+    forget(&mesh->dp);
+    forget(&mesh->tp);
+}
+
 int tri_mesh_alive(void)
 {
     return n_alive;

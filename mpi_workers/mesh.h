@@ -26,6 +26,8 @@ tri_status tri_mesh_open(MPI_Comm group, const tri_layout *l, double limit_s,
                          tri_mesh *out);
 /* Collective over the axes; never fails. */
 void tri_mesh_close(tri_mesh *mesh);
+/* The same where a rank is gone: the communicators are left as they are. */
+void tri_mesh_forget(tri_mesh *mesh);
 /* Communicators alive in this process, for leak tests. */
 int tri_mesh_alive(void);
 

@@ -4,6 +4,7 @@
 #include "mpi_workers/p2p.h"
 
 #include "mpi_workers/pause.h"
+#include "mpi_workers/wait.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -11,77 +12,38 @@
 /* How long a receive that was taken back may take to say so. */
 #define WITHDRAW_S 1.0
 
-/* A longer time between two looks: this process itself stood still, and its
- * peers perhaps with it. */
-#define GAP_S 1.0
-
-volatile sig_atomic_t tri_p2p_abandoned;
-
-static int (*attendant)(void *ctx);
-static void *attendant_ctx;
-static int silent = -1;
-
-void tri_p2p_attend(int (*attend)(void *ctx), void *ctx)
+/* Test until done; at the limit TRI_ETIMEOUT, TRI_EPEER, and who is blamed. */
+static tri_status wait_for(MPI_Request *request, MPI_Status *status,
+                           MPI_Comm comm, int rank, double limit_s)
 {
-    attendant = attend;
-    attendant_ctx = ctx;
-    silent = -1;
-}
-
-void tri_p2p_look(void)
-{
-    if (attendant) {
-        attendant(attendant_ctx);
-    }
-}
-
-int tri_p2p_silent(void)
-{
-    return silent;
-}
-
-void tri_p2p_blame(MPI_Comm comm, int rank)
-{
-    MPI_Group members;
-    MPI_Group all;
-
-    if (silent >= 0) {
-        return;
-    }
-    MPI_Comm_group(comm, &members);
-    MPI_Comm_group(MPI_COMM_WORLD, &all);
-    MPI_Group_translate_ranks(members, 1, &rank, all, &silent);
-    MPI_Group_free(&all);
-    MPI_Group_free(&members);
-    if (silent == MPI_UNDEFINED) {
-        silent = -1;
-    }
-}
-
-/* Test until done or the limit; 0 at the limit. */
-static int wait_for(MPI_Request *request, MPI_Status *status, double limit_s)
-{
-    double last = tri_now();
-    double end = last + limit_s;
-    tri_pause pause = {0};
+    tri_status st = TRI_OK;
     int done = 0;
+    tri_wait w;
 
-    for (;;) {
-        double now = tri_now();
-
-        if (now - last > GAP_S) {
-            end += now - last;
-        }
-        last = now;
+    tri_wait_begin(&w, comm, rank, tri_now() + limit_s);
+    w.sleeps = 1;
+    while (st == TRI_OK) {
         if (MPI_Test(request, &done, status) != MPI_SUCCESS) {
-            return 0;
+            st = TRI_ETIMEOUT;
+        } else if (done) {
+            return TRI_OK;
+        } else {
+            st = tri_wait_pause(&w);
         }
-        if (done || tri_p2p_abandoned || now > end ||
-            (attendant && attendant(attendant_ctx))) {
-            return done;
-        }
-        tri_pause_sleep(&pause);
     }
+    tri_wait_blame(comm, rank);
+    return st;
+}
+
+/* What became of the one who was waited for. */
+static tri_status missed(tri_status st, int rank, const char *did,
+                         double start_s)
+{
+    return st == TRI_EPEER
+                   ? TRI_FAIL(st, "the process of rank %d of the group is gone",
+                              rank)
+                   : TRI_FAIL(st, "rank %d of the group %s for %.0f s", rank,
+                              did, tri_now() - start_s);
 }
 
 tri_status tri_p2p_send(MPI_Comm comm, int to, int tag, const void *data,
@@ -90,6 +52,7 @@ tri_status tri_p2p_send(MPI_Comm comm, int to, int tag, const void *data,
     void *copy = malloc((size_t)bytes + 1);
     double start = tri_now();
     MPI_Request request;
+    tri_status st;
 
     if (!copy) {
         return TRI_FAIL(TRI_ENOMEM, "no memory for a message of %d bytes",
@@ -104,12 +67,10 @@ tri_status tri_p2p_send(MPI_Comm comm, int to, int tag, const void *data,
                         "be sent",
                         to);
     }
-    if (!wait_for(&request, MPI_STATUS_IGNORE, limit_s)) {
+    st = wait_for(&request, MPI_STATUS_IGNORE, comm, to, limit_s);
+    if (st != TRI_OK) {
         /* the copy is left to MPI; NOLINTNEXTLINE(clang-analyzer-unix.*) */
-        tri_p2p_blame(comm, to);
-        return TRI_FAIL(TRI_ETIMEOUT,
-                        "rank %d of the group took nothing for %.0f s", to,
-                        tri_now() - start);
+        return missed(st, to, "took nothing", start);
     }
     free(copy);
     return TRI_OK;
@@ -144,7 +105,7 @@ tri_status tri_p2p_receive(MPI_Comm comm, int from, int tag, void *data,
     double start = tri_now();
     MPI_Request request;
     MPI_Status status;
-    tri_status st = TRI_OK;
+    tri_status st;
     int got = 0;
 
     if (!copy) {
@@ -159,11 +120,9 @@ tri_status tri_p2p_receive(MPI_Comm comm, int from, int tag, void *data,
                         "the group",
                         from);
     }
-    if (!wait_for(&request, &status, limit_s)) {
-        tri_p2p_blame(comm, from);
-        st = TRI_FAIL(TRI_ETIMEOUT,
-                      "rank %d of the group said nothing for %.0f s", from,
-                      tri_now() - start);
+    st = wait_for(&request, &status, comm, from, limit_s);
+    if (st != TRI_OK) {
+        st = missed(st, from, "said nothing", start);
         if (!withdraw(&request)) {
             return st; /* as above; NOLINT(clang-analyzer-unix.*) */
         }

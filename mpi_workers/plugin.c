@@ -5,7 +5,6 @@
  * plugin does.
  */
 #include "mpi_workers/group.h"
-#include "mpi_workers/p2p.h"
 #include "mpi_workers/pause.h"
 #include "mpi_workers/plugin_call.h"
 #include "mpi_workers/plugin_comm.h"
@@ -16,6 +15,7 @@
 #include "mpi_workers/plugin_values.h"
 #include "mpi_workers/tree.h"
 #include "mpi_workers/trial_kind.h"
+#include "mpi_workers/wait.h"
 #include "trireme/log.h"
 
 #include <errno.h>
@@ -165,7 +165,7 @@ static tri_status pass_failure(tri_trial *t, const tri_vote *vote)
 
     t->reason = (tri_reason)vote->reason;
     if (st == TRI_EPEER) {
-        tri_p2p_blame(t->group, vote->rank);
+        tri_wait_blame(t->group, vote->rank);
     }
     return TRI_FAIL(st, "%s", vote->sentence);
 }

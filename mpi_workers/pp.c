@@ -59,20 +59,34 @@ void tri_pipeline_fini(tri_pipeline *p)
     p->requests = NULL;
 }
 
-static void note(tri_pipeline *p, tri_status st)
+static int peer_of(const tri_pipeline *p, int way)
 {
-    if (p->status == TRI_OK) {
-        p->status = st;
-    }
+    return p->stage + (way == SEND_F || way == RECV_B ? 1 : -1);
 }
 
 static void await(tri_pipeline *p, int slot, int way)
 {
-    tri_status st = tri_wait_until(request(p, slot, way), TRI_NO_DEADLINE);
+    if (*p->link != TRI_OK) {
+        return;
+    }
+    *p->link = tri_wait_until(request(p, slot, way), p->comm, peer_of(p, way),
+                              TRI_NO_DEADLINE);
+}
 
-    if (st != TRI_OK) {
-        note(p, st);
-        *request(p, slot, way) = MPI_REQUEST_NULL;
+/* The requests of a pipeline that is given up: what was to be received and
+ * has not begun to come is taken back, the rest is left to MPI. */
+static void abandon(tri_pipeline *p)
+{
+    for (int i = 0; i < p->schedule.slots * WAYS; i++) {
+        MPI_Request *r = &p->requests[i];
+        int done = *r == MPI_REQUEST_NULL;
+
+        if (!done && (i % WAYS == RECV_F || i % WAYS == RECV_B)) {
+            MPI_Cancel(r);
+            MPI_Test(r, &done, MPI_STATUS_IGNORE);
+        }
+        p->entangled = p->entangled || !done;
+        *r = MPI_REQUEST_NULL;
     }
 }
 
@@ -81,19 +95,22 @@ static void start(tri_pipeline *p, int way, tri_port port, int k)
 {
     int slot = k % p->schedule.slots;
     int forward = way == RECV_F || way == SEND_F;
-    int peer = p->stage + (way == SEND_F || way == RECV_B ? 1 : -1);
+    int peer = peer_of(p, way);
     tri_real *at = p->ops->port(p->model, port, slot);
     int count = (int)p->ops->port_count(p->model), tag = 2 * k + !forward;
     MPI_Request *r = request(p, slot, way);
-    int rc =
-            way == RECV_F || way == RECV_B
-                    ? MPI_Irecv(at, count, MPI_REAL_TYPE, peer, tag, p->comm, r)
-                    : MPI_Isend(at, count, MPI_REAL_TYPE, peer, tag, p->comm,
-                                r);
+    int rc;
+
+    if (*p->link != TRI_OK) {
+        return;
+    }
+    rc = way == RECV_F || way == RECV_B
+                 ? MPI_Irecv(at, count, MPI_REAL_TYPE, peer, tag, p->comm, r)
+                 : MPI_Isend(at, count, MPI_REAL_TYPE, peer, tag, p->comm, r);
 
     if (rc != MPI_SUCCESS) {
         *r = MPI_REQUEST_NULL;
-        note(p, TRI_FAIL(TRI_ECOMM, "a message between stages failed"));
+        *p->link = TRI_FAIL(TRI_ECOMM, "a message between stages failed");
     }
 }
 
@@ -118,8 +135,7 @@ tri_status tri_pipeline_run(tri_pipeline *p, int64_t step, int64_t first_sample,
 {
     int i;
 
-    p->status = TRI_OK;
-    for (i = 0; i < p->schedule.n; i++) {
+    for (i = 0; i < p->schedule.n && *p->link == TRI_OK; i++) {
         tri_op op = p->schedule.ops[i];
 
         switch (op.kind) {
@@ -149,5 +165,8 @@ tri_status tri_pipeline_run(tri_pipeline *p, int64_t step, int64_t first_sample,
         await(p, i, SEND_F);
         await(p, i, SEND_B);
     }
-    return p->status;
+    if (*p->link != TRI_OK) {
+        abandon(p);
+    }
+    return *p->link;
 }

@@ -19,18 +19,20 @@ typedef struct tri_pipeline {
     MPI_Comm comm; /* of the axis; MPI_COMM_NULL: one stage */
     int stage, stages;
     MPI_Request *requests; /* 4 x slots */
-    tri_status status;     /* the first failure since the last run began */
+    tri_status *link;      /* shared with the group's collectives (coll.h) */
+    int entangled;         /* MPI may still write into the model's ports */
 } tri_pipeline;
 
-/* Borrows model and comm until fini.  [out] `out`.  TRI_ENOMEM. */
+/* Borrows model, comm and, set before the
+ * first run, link until fini.  [out] `out`.  TRI_ENOMEM. */
 tri_status tri_pipeline_init(const tri_model_ops *ops, tri_model *model,
                              tri_schedule_kind kind, int stages, int stage,
                              int m, tri_pipeline *out);
 void tri_pipeline_fini(tri_pipeline *p);
 /*
  * All micro-batches of step `step`, forward and backward: micro-batch k has
- * the samples from first_sample + k x micro_batch on.  A rank whose messages
- * fail keeps to the schedule; returns the first failure.
+ * the samples from first_sample + k x micro_batch on.  Where the link breaks
+ * the rest is left out; returns *link.
  */
 tri_status tri_pipeline_run(tri_pipeline *p, int64_t step, int64_t first_sample,
                             int micro_batch);

@@ -3,12 +3,12 @@
  */
 #include "mpi_workers/process_internal.h"
 
-#include "mpi_workers/p2p.h"
 #include "mpi_workers/pause.h"
 #include "mpi_workers/process_base.h"
 #include "mpi_workers/process_env.h"
 #include "mpi_workers/process_logs.h"
 #include "mpi_workers/tree.h"
+#include "mpi_workers/wait.h"
 #include "trireme/log.h"
 
 #include <errno.h>
@@ -182,9 +182,9 @@ static void await_end(tri_trial *t, double grace_s)
         return;
     }
     tri_child_term(t->child);
-    while (tri_now() < until && !tri_p2p_abandoned &&
+    while (tri_now() < until && !tri_wait_abandoned &&
            !tri_process_listen(t, &end)) {
-        tri_p2p_look();
+        tri_wait_look();
     }
 }
 

@@ -6,6 +6,7 @@
 #include "mpi_workers/p2p.h"
 #include "mpi_workers/pause.h"
 #include "mpi_workers/run_internal.h"
+#include "mpi_workers/wait.h"
 #include "mpi_workers/watchdog.h"
 #include "trireme/log.h"
 
@@ -463,7 +464,7 @@ static void tell_failure(tri_run *r, tri_status st)
 
     snprintf(sentence, sizeof sentence, "%s", tri_error_last()->sentence);
     r->lost_rank =
-            st == TRI_ETIMEOUT || st == TRI_EPEER ? tri_p2p_silent() : -1;
+            st == TRI_ETIMEOUT || st == TRI_EPEER ? tri_wait_silent() : -1;
     if (r->lost_rank >= 0) { /* the group's trouble, not the trial's */
         tri_run_flush(r);
         tri_run_tell(r, TRI_EV_LOST, TRI_REASON_RANK_LOST, sentence);
@@ -516,7 +517,7 @@ void tri_run_execute(tri_worker *w, const tri_assignment *a)
     r.leads = a->ranks[0] == w->world.rank;
     r.comm = MPI_COMM_NULL;
     r.lost_rank = -1;
-    tri_p2p_attend(attend, &r);
+    tri_wait_attend(attend, &r);
     st = tri_groups_enter(
             w->groups, a->ranks, a->n_ranks, key_of(a),
             w->study->timeouts.startup_s + w->study->timeouts.grace_s, &r.comm);
@@ -534,6 +535,6 @@ void tri_run_execute(tri_worker *w, const tri_assignment *a)
         close_trial(&r, tri_status_scope(st) >= TRI_SCOPE_GROUP);
         tri_run_drop_unsaved(&r);
     }
-    tri_p2p_attend(NULL, NULL);
+    tri_wait_attend(NULL, NULL);
     tri_measure_destroy(r.measure);
 }

@@ -4,9 +4,9 @@
 #include "mpi_workers/setup.h"
 
 #include "mpi_workers/child.h"
-#include "mpi_workers/p2p.h"
 #include "mpi_workers/pause.h"
 #include "mpi_workers/process_env.h"
+#include "mpi_workers/wait.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -170,7 +170,7 @@ static tri_status hear(tri_child *c, double limit_s, char ***out)
     tri_status st;
 
     while (!tri_child_ended(c, NULL) && tri_now() < end_s &&
-           !tri_p2p_abandoned) {
+           !tri_wait_abandoned) {
         tri_child_hear(c, SLICE_S, on_output, &h);
     }
     st = judge(c, &h, limit_s);

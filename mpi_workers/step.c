@@ -6,6 +6,7 @@
 #include "mpi_workers/pause.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 
@@ -13,7 +14,7 @@
 #define DIVERGED 100
 
 /* What a rank brings to the agreement, and what comes out of it. */
-typedef struct share {
+typedef struct tri_share {
     double loss;    /* sum of shares */
     double sumsq;   /* sum over what each rank owns */
     uint64_t bytes; /* most */
@@ -24,68 +25,33 @@ typedef struct share {
     int32_t pad;
 } share;
 
-static void merge(const share *a, share *b)
-{
-    b->loss += a->loss;
-    b->sumsq += a->sumsq;
-    b->bytes = a->bytes > b->bytes ? a->bytes : b->bytes;
-    b->rss = a->rss > b->rss ? a->rss : b->rss;
-    b->word += a->word;
-    if (a->status > b->status ||
-        (a->status == b->status && a->rank < b->rank)) {
-        b->status = a->status;
-        b->rank = a->rank;
-    }
-}
+_Static_assert(sizeof(share) <= TRI_COLL_TOLD, "it is told in one piece");
 
-static void merge_all(void *in, void *inout, int *n, MPI_Datatype *type)
+static void merge(const share *a, share *sum)
 {
-    const char *a = in;
-    char *b = inout;
-    share x, y;
-    int i;
-
-    (void)type;
-    for (i = 0; i < *n; i++) {
-        memcpy(&x, a + (size_t)i * sizeof x, sizeof x);
-        memcpy(&y, b + (size_t)i * sizeof y, sizeof y);
-        merge(&x, &y);
-        memcpy(b + (size_t)i * sizeof y, &y, sizeof y);
+    sum->loss += a->loss;
+    sum->sumsq += a->sumsq;
+    sum->bytes = a->bytes > sum->bytes ? a->bytes : sum->bytes;
+    sum->rss = a->rss > sum->rss ? a->rss : sum->rss;
+    sum->word += a->word;
+    if (a->status > sum->status) {
+        sum->status = a->status;
+        sum->rank = a->rank;
     }
 }
 
 tri_status tri_step_open(tri_trainer *t)
 {
-    int rc = MPI_Type_contiguous((int)sizeof(share), MPI_BYTE, &t->share_type);
-
-    if (rc == MPI_SUCCESS) {
-        rc = MPI_Type_commit(&t->share_type);
-    }
-    if (rc == MPI_SUCCESS) {
-        rc = MPI_Op_create(merge_all, 1, &t->share_op);
-    }
-    if (rc != MPI_SUCCESS) {
-        return TRI_FAIL(TRI_ECOMM, "the agreement could not be set up");
-    }
-    return TRI_OK;
+    t->shares = calloc((size_t)t->mesh.size, sizeof *t->shares);
+    return t->shares ? TRI_OK
+                     : TRI_FAIL(TRI_ENOMEM, "no memory for %d ranks' words",
+                                t->mesh.size);
 }
 
 void tri_step_close(tri_trainer *t)
 {
-    MPI_Op_free(&t->share_op);
-    MPI_Type_free(&t->share_type);
-}
-
-static tri_status worst(const tri_trainer *t, tri_status st)
-{
-    const tri_coll *axes[] = {&t->tensor, &t->data, &t->tied};
-    size_t i;
-
-    st = st != TRI_OK ? st : t->complaint;
-    for (i = 0; st == TRI_OK && i < sizeof axes / sizeof axes[0]; i++) {
-        st = axes[i]->status;
-    }
-    return st;
+    free(t->shares);
+    t->shares = NULL;
 }
 
 /* The ranks of one data rank own the gradients, each tensor once. */
@@ -118,12 +84,14 @@ static tri_status agree(tri_trainer *t, int word, tri_status st, share *out)
                   .bytes = tri_region_high_water(t->region),
                   .rss = rss_bytes(),
                   .word = t->mesh.rank == 0 ? word : 0,
-                  .status = (int32_t)worst(t, st),
+                  .status = (int32_t)(st != TRI_OK ? st : t->complaint),
                   .rank = t->mesh.rank};
 
-    if (MPI_Allreduce(&mine, out, 1, t->share_type, t->share_op,
-                      t->mesh.group) != MPI_SUCCESS) {
-        return TRI_FAIL(TRI_ECOMM, "the group could not agree on a step");
+    tri_coll_tell(&t->all, &mine, (int)sizeof mine, t->shares);
+    TRI_TRY(t->link);
+    *out = t->shares[0];
+    for (int i = 1; i < t->mesh.size; i++) {
+        merge(&t->shares[i], out);
     }
     if (out->status != TRI_OK) {
         return tri_coll_share_error(t->mesh.group, (tri_status)out->status,
@@ -163,6 +131,7 @@ tri_status tri_trainer_step(tri_trainer *t, int word, tri_step *out)
     st = tri_pipeline_run(&t->pipeline, t->steps,
                           tri_shard_sample(l, t->at.dp, 0), l->micro_batch);
     tri_dp_reduce(&t->data, &t->tied, t->table, t->grads);
+    TRI_TRY(t->link);
     TRI_TRY(agree(t, word, st, &all));
     t->first_loss = t->steps ? t->first_loss : all.loss;
     t->norm = sqrt(all.sumsq);

@@ -109,6 +109,7 @@ static tri_status plan(tri_trainer *t, const tri_trainer_setup *s, int rank,
     t->layout = *l;
     t->at = tri_shard_coord(l, rank);
     t->kind = l->schedule == 0 ? TRI_SCHEDULE_GPIPE : TRI_SCHEDULE_1F1B;
+    t->way = s->way;
     t->optimizer = s->optimizer;
     t->clip = s->clip;
     tri_tp_products(&t->tensor, l->tp, t->at.tp, &t->products);
@@ -206,6 +207,43 @@ static tri_status build_local(tri_trainer *t, const tri_trainer_setup *s,
     return TRI_OK;
 }
 
+static tri_status open_axes(tri_trainer *t, uint64_t piece)
+{
+    const tri_mesh *m = &t->mesh;
+
+    TRI_TRY(tri_coll_open(&t->all, m->group, piece, t->way, &t->link));
+    TRI_TRY(tri_coll_open(&t->tensor, m->tp, piece, t->way, &t->link));
+    TRI_TRY(tri_coll_open(&t->data, m->dp, piece, t->way, &t->link));
+    TRI_TRY(tri_coll_open(&t->tied, m->tied, piece, t->way, &t->link));
+    t->pipeline.comm = m->pp;
+    t->pipeline.link = &t->link;
+    return tri_step_open(t);
+}
+
+/* Communicators of a group that is broken are left as they are. */
+static void close_axes(tri_trainer *t)
+{
+    tri_step_close(t);
+    tri_coll_close(&t->tied);
+    tri_coll_close(&t->data);
+    tri_coll_close(&t->tensor);
+    tri_coll_close(&t->all);
+    if (t->link == TRI_OK) {
+        tri_mesh_close(&t->mesh);
+    } else {
+        tri_mesh_forget(&t->mesh);
+    }
+}
+
+/* Whether MPI may still write into this trainer's memory. */
+static int is_entangled(const tri_trainer *t)
+{
+    return tri_coll_is_entangled(&t->all) ||
+           tri_coll_is_entangled(&t->tensor) ||
+           tri_coll_is_entangled(&t->data) || tri_coll_is_entangled(&t->tied) ||
+           t->pipeline.entangled;
+}
+
 static tri_status join(tri_trainer *t, MPI_Comm group, double limit_s)
 {
     uint64_t piece =
@@ -213,13 +251,9 @@ static tri_status join(tri_trainer *t, MPI_Comm group, double limit_s)
     tri_status st;
 
     TRI_TRY(tri_mesh_open(group, &t->layout, limit_s, &t->mesh));
-    tri_coll_init(&t->tensor, t->mesh.tp, piece);
-    tri_coll_init(&t->data, t->mesh.dp, piece);
-    tri_coll_init(&t->tied, t->mesh.tied, piece);
-    t->pipeline.comm = t->mesh.pp;
-    st = tri_step_open(t);
+    st = open_axes(t, piece);
     if (st != TRI_OK) {
-        tri_mesh_close(&t->mesh);
+        close_axes(t);
     }
     return st;
 }
@@ -249,8 +283,10 @@ void tri_trainer_destroy(tri_trainer *t)
     if (!t) {
         return;
     }
-    tri_step_close(t);
-    tri_mesh_close(&t->mesh);
+    close_axes(t);
+    if (is_entangled(t)) { /* it is lost, once for a lost group */
+        t->region = NULL;
+    }
     drop_local(t);
 }
 

@@ -13,6 +13,7 @@
 #define TRI_MPI_WORKERS_TRAINER_H
 
 #include "models/optim/optim.h"
+#include "mpi_workers/coll.h"
 #include "mpi_workers/mesh.h"
 #include "mpi_workers/trial_kind.h"
 #include "trireme/model.h"
@@ -29,6 +30,7 @@ typedef struct tri_trainer_setup {
     int64_t text_bytes;
     uint64_t quota_bytes; /* a rank; 0: no limit */
     double limit_s;       /* of making communicators, for the watchdog; 0: no */
+    tri_coll_way way;     /* through which its collectives go */
 } tri_trainer_setup;
 
 /*
@@ -49,7 +51,9 @@ tri_status tri_trainer_create(const tri_trainer_setup *setup, MPI_Comm group,
  * Collective.  One optimizer step; `word` is read on rank 0 and comes out on
  * all.  TRI_ENAN where loss or gradient is not finite, TRI_EDIVERGED where the
  * loss is a hundred times that of the first step (nothing is updated), or the
- * status of a rank in trouble, the same on every rank.
+ * status of a rank in trouble, the same on every rank.  Of scope group where a
+ * rank is gone or was waited for in vain: only destroy is left then, which
+ * leaves the communicators as they are.
  */
 tri_status tri_trainer_step(tri_trainer *t, int word, tri_step *out);
 /* A local error of this rank: the next step reports it on all.  The sentence

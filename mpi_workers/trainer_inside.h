@@ -16,8 +16,13 @@ struct tri_trainer {
     tri_schedule_kind kind;
     tri_adamw optimizer;
     double clip;
+    tri_coll_way way;
     tri_mesh mesh;
     tri_coll tensor, data, tied; /* axes */
+    tri_coll all;                /* the group */
+    tri_status link;             /* of what joins the ranks: none of it works
+                                  * any more once it is not TRI_OK */
+    struct tri_share *shares;    /* of the group, for the agreement */
     tri_products products;
     const tri_model_ops *ops;
     tri_model *model;
@@ -28,11 +33,9 @@ struct tri_trainer {
     int64_t steps;                    /* done */
     double norm, first_loss;
     tri_status complaint;
-    MPI_Datatype share_type;
-    MPI_Op share_op;
 };
 
-/* The type and operation of the step's one small reduction.  TRI_ECOMM. */
+/* Memory of the step's agreement.  TRI_ENOMEM. */
 tri_status tri_step_open(tri_trainer *t);
 void tri_step_close(tri_trainer *t);
 

@@ -7,10 +7,10 @@
 #include "mpi_workers/announced.h"
 #include "mpi_workers/checkpoint_dir.h"
 #include "mpi_workers/child.h"
-#include "mpi_workers/p2p.h"
 #include "mpi_workers/pause.h"
 #include "mpi_workers/process_logs.h"
 #include "mpi_workers/run.h"
+#include "mpi_workers/wait.h"
 #include "mpi_workers/watchdog.h"
 #include "trireme/log.h"
 #include "trireme/net.h"
@@ -34,14 +34,14 @@ void tri_worker_note_signal(int signo)
         n_drain++;
     } else {
         n_end++;
-        tri_p2p_abandoned = 1;
+        tri_wait_abandoned = 1;
     }
 }
 
 void tri_worker_forget_signals(void)
 {
     n_drain = n_end = 0;
-    tri_p2p_abandoned = 0;
+    tri_wait_abandoned = 0;
 }
 
 int tri_worker_signals(int *end)

@@ -12,3 +12,7 @@ target_link_options(engine_no_alloc PRIVATE -Wl,--wrap=malloc
         -Wl,--wrap=mprotect)
 tri_add_test(engine_kind SOURCES engine.c LINK tri_worker m NPROCS 2)
 tri_add_test(engine_wait SOURCES wait.c LINK tri_worker NPROCS 4)
+# Odd and even numbers of ranks.
+foreach(n 2 5)
+    tri_add_test(engine_coll_${n} SOURCES coll.c LINK tri_worker NPROCS ${n})
+endforeach()

@@ -3,8 +3,8 @@
  * ranks with the same status, and a group that is usable at once.
  */
 #include "mpi_workers/group.h"
-#include "mpi_workers/p2p.h"
 #include "mpi_workers/trial_kind.h"
+#include "mpi_workers/wait.h"
 
 #include "tests/tri_cmocka.h"
 #include "trireme/log.h"
@@ -345,18 +345,18 @@ static void a_crash_is_told(void **state)
 
     (void)state;
     read_study(TRI_PLUGINS "/ways.so", "minimize: loss");
-    tri_p2p_attend(NULL, NULL);
+    tri_wait_attend(NULL, NULL);
     t = open_way("crashes", NULL, 0);
     assert_int_equal(go(t, &s), TRI_EPEER);
     assert_non_null(strstr(tri_error_last()->sentence,
                            "crashed in run_until on rank 2: signal 11"));
-    assert_int_equal(tri_p2p_silent(), size - 1);
+    assert_int_equal(tri_wait_silent(), size - 1);
     ops->close(t); /* waits for nobody */
-    tri_p2p_attend(NULL, NULL);
+    tri_wait_attend(NULL, NULL);
     setup.study = study;
     assert_int_equal(ops->open(&setup, &t), TRI_EPEER);
     assert_non_null(strstr(tri_error_last()->sentence, "is damaged"));
-    assert_int_equal(tri_p2p_silent(), size - 1);
+    assert_int_equal(tri_wait_silent(), size - 1);
     expect_same(TRI_EPEER);
 }
 

@@ -1,5 +1,5 @@
 /*
- * Waiting with a deadline, agreement on a status, and sums of an axis.
+ * Waiting with a deadline, and agreement on a status.
  */
 #include "mpi_workers/wait.h"
 
@@ -18,7 +18,7 @@ static void null_is_complete(void **state)
     MPI_Request r = MPI_REQUEST_NULL;
 
     (void)state;
-    assert_int_equal(tri_wait_until(&r, 0), TRI_OK);
+    assert_int_equal(tri_wait_until(&r, MPI_COMM_WORLD, -1, 0), TRI_OK);
 }
 
 /* Nobody sends before the deadline; the request outlives it. */
@@ -30,13 +30,17 @@ static void deadline_passes(void **state)
 
     (void)state;
     MPI_Irecv(&in, 1, MPI_INT, peer, 5, MPI_COMM_WORLD, &r);
-    assert_int_equal(tri_wait_until(&r, start + 0.02), TRI_ETIMEOUT);
+    assert_int_equal(tri_wait_until(&r, MPI_COMM_WORLD, peer, start + 0.02),
+                     TRI_ETIMEOUT);
+    assert_int_equal(tri_wait_silent(), peer);
     assert_true(tri_now() >= start + 0.02);
     assert_true(r != MPI_REQUEST_NULL);
     MPI_Barrier(MPI_COMM_WORLD);
     MPI_Isend(&out, 1, MPI_INT, peer, 5, MPI_COMM_WORLD, &s);
-    assert_int_equal(tri_wait_until(&r, TRI_NO_DEADLINE), TRI_OK);
-    assert_int_equal(tri_wait_until(&s, TRI_NO_DEADLINE), TRI_OK);
+    assert_int_equal(tri_wait_until(&r, MPI_COMM_WORLD, peer, TRI_NO_DEADLINE),
+                     TRI_OK);
+    assert_int_equal(tri_wait_until(&s, MPI_COMM_WORLD, peer, TRI_NO_DEADLINE),
+                     TRI_OK);
     assert_int_equal(in, peer);
     assert_true(r == MPI_REQUEST_NULL);
 }
@@ -59,41 +63,12 @@ static void agreement(void **state)
     assert_string_equal(tri_error_last()->sentence, "from rank 0");
 }
 
-/* More than a piece, and not a multiple of one. */
-static void sums(void **state)
-{
-    enum {
-        N = 5000
-    };
-    tri_real *x = malloc(N * sizeof *x);
-    int of_ranks = size * (size - 1) / 2; /* sum of the rank numbers */
-    tri_coll coll;
-    int i;
-
-    (void)state;
-    assert_non_null(x);
-    tri_coll_init(&coll, MPI_COMM_WORLD, 1);
-    assert_true(coll.piece < N);
-    for (i = 0; i < N; i++) {
-        x[i] = (tri_real)(i + rank);
-    }
-    tri_coll_sum(&coll, x, N);
-    for (i = 0; i < N; i++) {
-        assert_true(x[i] == (tri_real)(size * i + of_ranks));
-    }
-    tri_coll_init(&coll, MPI_COMM_NULL, 1);
-    tri_coll_sum(&coll, x, N); /* an axis of one rank: nothing to do */
-    assert_true(x[1] == (tri_real)(size + of_ranks));
-    free(x);
-}
-
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
             cmocka_unit_test(null_is_complete),
             cmocka_unit_test(deadline_passes),
             cmocka_unit_test(agreement),
-            cmocka_unit_test(sums),
     };
     int failed;
 

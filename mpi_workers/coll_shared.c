@@ -1,0 +1,259 @@
+/*
+ * Collectives inside a host, through shared memory.
+ *
+ * There are two halves, used in turn.  Each has a place for every rank, of a
+ * chunk, and one for the sums.  Of a chunk a rank owns a slice:
+ *
+ *     put chunk 0; barrier
+ *     for each chunk: sum my slice of it, put the next chunk; barrier;
+ *                     take the others' sums
+ *
+ * When a rank puts chunk k + 2 into the half of chunk k all have passed the
+ * barrier after k + 1, so all have taken k: two halves are enough, across calls
+ * as well.  A rank's own slice is not put: it reads its own array, and writes
+ * the sum there.
+ *
+ * What is small is put, and summed by everybody: one barrier.
+ */
+#include "mpi_workers/coll_ways.h"
+
+#include <string.h>
+
+/* Two halves for all ranks are to stay in the cache that a core has to
+ * itself; below so much a chunk is more barrier than work. */
+#define CACHE_BYTES ((int64_t)768 << 10)
+#define LEAST_BYTES ((int64_t)16 << 10)
+#define MOST_BYTES  ((int64_t)128 << 10)
+/* Up to here everybody sums everything. */
+#define SMALL_BYTES ((int64_t)4 << 10)
+
+#define REAL ((int64_t)sizeof(tri_real))
+
+/* Elements on a boundary of a cache line. */
+static int64_t aligned(int64_t n)
+{
+    int64_t line = 64 / REAL;
+
+    return (n + line - 1) / line * line;
+}
+
+int64_t tri_coll_chunk(int size)
+{
+    int64_t bytes = CACHE_BYTES / (2 * (size + 1));
+
+    bytes = bytes < LEAST_BYTES ? LEAST_BYTES : bytes;
+    bytes = bytes > MOST_BYTES ? MOST_BYTES : bytes;
+    bytes = bytes < 16 * REAL * size ? 16 * REAL * size : bytes;
+    return bytes / 64 * 64 / REAL;
+}
+
+uint64_t tri_coll_shared_bytes(int size)
+{
+    return (uint64_t)(2 * (size + 1) * tri_coll_chunk(size) * REAL);
+}
+
+/* The place of `rank` in the half of this turn; rank == size: the sums. */
+static tri_real *place(const tri_coll *c, uint64_t turn, int rank)
+{
+    tri_real *at = tri_shared_at(c->shared);
+
+    return at + ((int64_t)(turn & 1) * (c->size + 1) + rank) * c->chunk;
+}
+
+/* The slice of `n` elements that `rank` owns. */
+static void slice(const tri_coll *c, int rank, int64_t n, int64_t *from,
+                  int64_t *to)
+{
+    int64_t each = aligned((n + c->size - 1) / c->size);
+
+    *from = rank * each < n ? rank * each : n;
+    *to = *from + each < n ? *from + each : n;
+}
+
+static void copy(tri_real *to, const tri_real *from, int64_t n)
+{
+    memcpy(to, from, (size_t)n * sizeof *to);
+}
+
+/* Put a chunk, but for the slice between `from` and `to`. */
+static void put(const tri_coll *c, uint64_t turn, const tri_real *x, int64_t n,
+                int64_t from, int64_t to)
+{
+    tri_real *mine = place(c, turn, c->rank);
+
+    copy(mine, x, from);
+    copy(mine + to, x + to, n - to);
+}
+
+static void add(tri_real *restrict sum, const tri_real *restrict x, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) {
+        sum[i] += x[i];
+    }
+}
+
+static void add_two(tri_real *restrict sum, const tri_real *restrict x,
+                    const tri_real *restrict y, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) {
+        sum[i] = x[i] + y[i];
+    }
+}
+
+/* What `rank` brings from `from` on; this rank's was not put. */
+static const tri_real *brought(const tri_coll *c, uint64_t turn, int rank,
+                               const tri_real *own, int64_t from)
+{
+    return rank == c->rank ? own : place(c, turn, rank) + from;
+}
+
+/* Sum from..to in the order of ranks, into the place of sums; `own` is this
+ * rank's part of it. */
+static void reduce(const tri_coll *c, uint64_t turn, const tri_real *own,
+                   int64_t from, int64_t to)
+{
+    tri_real *sum = place(c, turn, c->size) + from;
+
+    add_two(sum, brought(c, turn, 0, own, from), brought(c, turn, 1, own, from),
+            to - from);
+    for (int rank = 2; rank < c->size; rank++) {
+        add(sum, brought(c, turn, rank, own, from), to - from);
+    }
+}
+
+/* All is put in one place, and everybody sums it. */
+static tri_status sum_small(tri_coll *c, tri_real *x, int64_t n)
+{
+    uint64_t turn = c->turn++;
+    tri_real sum[SMALL_BYTES / sizeof(tri_real)];
+
+    copy(place(c, turn, c->rank), x, n);
+    TRI_TRY(tri_shared_barrier(c->shared));
+    add_two(sum, place(c, turn, 0), place(c, turn, 1), n);
+    for (int rank = 2; rank < c->size; rank++) {
+        add(sum, place(c, turn, rank), n);
+    }
+    copy(x, sum, n);
+    return TRI_OK;
+}
+
+static int64_t length(const tri_coll *c, int64_t n, int64_t at)
+{
+    return n - at < c->chunk ? n - at : c->chunk;
+}
+
+/* Put the chunk at `at`, if there is one. */
+static void put_at(const tri_coll *c, uint64_t turn, const tri_real *x,
+                   int64_t n, int64_t at)
+{
+    int64_t from;
+    int64_t to;
+
+    if (at < n) {
+        slice(c, c->rank, length(c, n, at), &from, &to);
+        put(c, turn, x + at, length(c, n, at), from, to);
+    }
+}
+
+static tri_status sum(tri_coll *c, tri_real *x, int64_t n)
+{
+    if (n * REAL <= SMALL_BYTES) {
+        return n > 0 ? sum_small(c, x, n) : TRI_OK;
+    }
+    put_at(c, c->turn, x, n, 0);
+    TRI_TRY(tri_shared_barrier(c->shared));
+    for (int64_t at = 0; at < n; at += c->chunk) {
+        uint64_t turn = c->turn++;
+        int64_t len = length(c, n, at);
+        tri_real *sums = place(c, turn, c->size);
+        int64_t from;
+        int64_t to;
+
+        slice(c, c->rank, len, &from, &to);
+        reduce(c, turn, x + at + from, from, to);
+        put_at(c, turn + 1, x, n, at + c->chunk);
+        TRI_TRY(tri_shared_barrier(c->shared));
+        copy(x + at, sums, len);
+    }
+    return TRI_OK;
+}
+
+/* Rank by rank, each one's part in chunks of what all have put. */
+static tri_status reduce_scatter(tri_coll *c, tri_real *x, int64_t n)
+{
+    int64_t most = (n + c->size - 1) / c->size;
+    int64_t some = c->chunk / c->size / 16 * 16;
+    int64_t mine;
+    int64_t count;
+
+    tri_coll_part(c, c->rank, n, &mine, &count);
+    for (int64_t at = 0; at < most; at += some) {
+        uint64_t turn = c->turn++;
+        int64_t len;
+
+        for (int rank = 0; rank < c->size; rank++) {
+            int64_t first;
+
+            tri_coll_part(c, rank, n, &first, &len);
+            len = len - at < some ? len - at : some;
+            if (rank != c->rank && len > 0) {
+                copy(place(c, turn, c->rank) + rank * some, x + first + at,
+                     len);
+            }
+        }
+        TRI_TRY(tri_shared_barrier(c->shared));
+        len = count - at < some ? count - at : some;
+        if (len > 0) {
+            tri_real *into = place(c, turn, c->size) + c->rank * some;
+
+            reduce(c, turn, x + mine + at, c->rank * some,
+                   c->rank * some + len);
+            copy(x + mine + at, into, len);
+        }
+    }
+    return TRI_OK;
+}
+
+static tri_status gather(tri_coll *c, tri_real *x, int64_t n)
+{
+    int64_t most = (n + c->size - 1) / c->size;
+    int64_t first;
+    int64_t count;
+
+    for (int64_t at = 0; at < most; at += c->chunk) {
+        uint64_t turn = c->turn++;
+
+        tri_coll_part(c, c->rank, n, &first, &count);
+        if (at < count) {
+            copy(place(c, turn, c->rank), x + first + at, length(c, count, at));
+        }
+        TRI_TRY(tri_shared_barrier(c->shared));
+        for (int rank = 0; rank < c->size; rank++) {
+            tri_coll_part(c, rank, n, &first, &count);
+            if (rank != c->rank && at < count) {
+                copy(x + first + at, place(c, turn, rank),
+                     length(c, count, at));
+            }
+        }
+    }
+    return TRI_OK;
+}
+
+static tri_status tell(tri_coll *c, const void *mine, int bytes, void *all)
+{
+    uint64_t turn = c->turn++;
+
+    memcpy(place(c, turn, c->rank), mine, (size_t)bytes);
+    TRI_TRY(tri_shared_barrier(c->shared));
+    for (int rank = 0; rank < c->size; rank++) {
+        memcpy((char *)all + (size_t)rank * (size_t)bytes, place(c, turn, rank),
+               (size_t)bytes);
+    }
+    return TRI_OK;
+}
+
+const tri_coll_ops tri_coll_shared = {.name = "shared memory",
+                                      .sum = sum,
+                                      .reduce_scatter = reduce_scatter,
+                                      .gather = gather,
+                                      .tell = tell};

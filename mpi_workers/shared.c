@@ -1,0 +1,274 @@
+/*
+ * A memory file, attached by all or none, and a barrier of counters.
+ */
+#include "mpi_workers/shared.h"
+
+#include "mpi_workers/wait.h"
+
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+enum {
+    LINE = 128 /* two cache lines: they are fetched in pairs */
+};
+
+typedef struct line { /* of a rank: how many barriers it has reached */
+    _Alignas(LINE) atomic_uint_fast64_t reached;
+} line;
+
+typedef struct head {
+    uint64_t nonce;          /* that it is this one */
+    atomic_int_fast32_t bad; /* a rank + 1 that did not come */
+    line lines[];
+} head;
+
+struct tri_shared {
+    MPI_Comm comm;
+    int rank, size;
+    head *head;
+    uint64_t bytes, at; /* of all; where the users' part begins */
+    uint64_t reached;
+};
+
+/* What the first rank tells. */
+typedef struct offer {
+    uint64_t nonce, bytes;
+    int32_t pid, fd; /* fd < 0: it could not make one */
+    char host[64];
+} offer;
+
+static int n_alive;
+
+int tri_shared_alive(void)
+{
+    return n_alive;
+}
+
+static void name_host(char *host, size_t bytes)
+{
+    memset(host, 0, bytes);
+    if (gethostname(host, bytes - 1) != 0) {
+        host[0] = 0;
+    }
+}
+
+static void detach(tri_shared *s)
+{
+    if (s->head) {
+        munmap(s->head, s->bytes);
+        s->head = NULL;
+    }
+}
+
+static int attach(tri_shared *s, int fd)
+{
+    void *at = mmap(NULL, s->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+    if (at == MAP_FAILED) {
+        return 0;
+    }
+    s->head = at;
+    return 1;
+}
+
+/* The first rank makes it; where that fails the offer says so. */
+static void make(tri_shared *s, offer *o)
+{
+    o->pid = (int32_t)getpid();
+    o->bytes = s->bytes;
+    name_host(o->host, sizeof o->host);
+    o->fd = memfd_create("trireme", MFD_CLOEXEC);
+    if (o->fd < 0) {
+        return;
+    }
+    if (getrandom(&o->nonce, sizeof o->nonce, 0) != (ssize_t)sizeof o->nonce ||
+        ftruncate(o->fd, (off_t)s->bytes) != 0 || !attach(s, o->fd)) {
+        close(o->fd);
+        o->fd = -1;
+        return;
+    }
+    s->head->nonce = o->nonce;
+}
+
+/* Whether it could be attached; what is at that place may be another's. */
+static int take(tri_shared *s, const offer *o)
+{
+    char host[sizeof o->host];
+    char path[64];
+    int fd;
+
+    name_host(host, sizeof host);
+    if (o->fd < 0 || o->bytes != s->bytes || strcmp(host, o->host) != 0) {
+        return 0;
+    }
+    snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)o->pid, (int)o->fd);
+    fd = open(path, O_RDWR | O_CLOEXEC);
+    if (fd < 0) {
+        return 0;
+    }
+    if (lseek(fd, 0, SEEK_END) == (off_t)s->bytes && attach(s, fd) &&
+        s->head->nonce != o->nonce) {
+        detach(s);
+    }
+    close(fd);
+    return s->head != NULL;
+}
+
+/* The two messages of it; where a wait fails they are left to MPI. */
+typedef struct talk {
+    offer offer;
+    int32_t mine, all;
+} talk;
+
+static tri_status agree(tri_shared *s, talk *t)
+{
+    MPI_Request request;
+
+    if (s->rank == 0) {
+        make(s, &t->offer);
+    }
+    MPI_Ibcast(&t->offer, (int)sizeof t->offer, MPI_BYTE, 0, s->comm, &request);
+    TRI_TRY(tri_wait_until(&request, s->comm, s->rank == 0 ? -1 : 0,
+                           TRI_NO_DEADLINE));
+    t->mine = s->rank == 0 ? t->offer.fd >= 0 : take(s, &t->offer);
+    MPI_Iallreduce(&t->mine, &t->all, 1, MPI_INT32_T, MPI_MIN, s->comm,
+                   &request);
+    return tri_wait_until(&request, s->comm, -1, TRI_NO_DEADLINE);
+}
+
+static tri_status come_together(tri_shared *s, int *shares)
+{
+    talk *t = calloc(1, sizeof *t);
+    int fd;
+    tri_status st;
+
+    if (!t) {
+        return TRI_FAIL(TRI_ENOMEM, "no memory for an offer");
+    }
+    t->offer.fd = -1;
+    st = agree(s, t);
+    fd = s->rank == 0 ? t->offer.fd : -1;
+    if (fd >= 0) {
+        close(fd);
+    }
+    if (st != TRI_OK) { /* t is left to MPI; NOLINTNEXTLINE(clang-analyzer-*) */
+        return st;
+    }
+    *shares = t->all;
+    free(t);
+    return TRI_OK;
+}
+
+tri_status tri_shared_open(MPI_Comm comm, uint64_t bytes, tri_shared **out)
+{
+    tri_shared *s = calloc(1, sizeof *s);
+    uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+    int shares = 0;
+    tri_status st;
+
+    if (!s) {
+        return TRI_FAIL(TRI_ENOMEM, "no memory for shared memory");
+    }
+    n_alive++;
+    s->comm = comm;
+    MPI_Comm_rank(comm, &s->rank);
+    MPI_Comm_size(comm, &s->size);
+    s->at = sizeof(head) + (uint64_t)s->size * sizeof(line);
+    s->bytes = (s->at + bytes + page - 1) / page * page;
+    st = come_together(s, &shares);
+    if (st != TRI_OK || !shares) {
+        tri_shared_close(s);
+        s = NULL;
+    }
+    if (st == TRI_OK) {
+        *out = s;
+    }
+    return st;
+}
+
+void tri_shared_close(tri_shared *s)
+{
+    if (s) {
+        detach(s);
+        free(s);
+        n_alive--;
+    }
+}
+
+void *tri_shared_at(tri_shared *s)
+{
+    return (char *)s->head + s->at;
+}
+
+/* ---- the barrier ----------------------------------------------------------
+ */
+
+/* Somebody did not come: all are to know whom it was. */
+static tri_status give_up(tri_shared *s, tri_status st)
+{
+    int rank = (int)atomic_load(&s->head->bad) - 1;
+
+    tri_wait_blame(s->comm, rank);
+    return st == TRI_EPEER
+                   ? TRI_FAIL(st, "the process of rank %d of the group is gone",
+                              rank)
+                   : TRI_FAIL(st, "rank %d of the group did not come in time",
+                              rank);
+}
+
+static int has_come(const tri_shared *s, int rank)
+{
+    return atomic_load_explicit(&s->head->lines[rank].reached,
+                                memory_order_acquire) >= s->reached;
+}
+
+static tri_status await(tri_shared *s, tri_wait *w, int rank)
+{
+    while (!has_come(s, rank)) {
+        tri_status st = tri_wait_pause(w);
+
+        if (st != TRI_OK) {
+            int_fast32_t none = 0;
+
+            atomic_compare_exchange_strong(&s->head->bad, &none, rank + 1);
+            return give_up(s, st);
+        }
+        if (atomic_load_explicit(&s->head->bad, memory_order_relaxed)) {
+            return give_up(s, TRI_EPEER);
+        }
+    }
+    return TRI_OK;
+}
+
+tri_status tri_shared_barrier(tri_shared *s)
+{
+    int waits = 0;
+    tri_wait w;
+
+    if (atomic_load_explicit(&s->head->bad, memory_order_relaxed)) {
+        return give_up(s, TRI_EPEER);
+    }
+    s->reached++;
+    atomic_store_explicit(&s->head->lines[s->rank].reached, s->reached,
+                          memory_order_release);
+    for (int i = 1; i < s->size; i++) { /* the next one first */
+        int rank = (s->rank + i) % s->size;
+
+        if (has_come(s, rank)) {
+            continue;
+        }
+        if (!waits) {
+            tri_wait_begin(&w, s->comm, rank, TRI_NO_DEADLINE);
+            waits = 1;
+        }
+        tri_wait_for(&w, rank);
+        TRI_TRY(await(s, &w, rank));
+    }
+    return TRI_OK;
+}
