@@ -386,9 +386,9 @@ static int may_learn(tri_thinker *t)
         break;
     case TOO_FEW:
         snprintf(t->reason, sizeof t->reason,
-                 "too few results yet: %d; the first %d configurations are "
-                 "spread out",
-                 k->n, DESIGN);
+                 "too few results yet: %d, of %d configurations; the first %d "
+                 "are spread out",
+                 k->n, k->n_own, DESIGN);
         break;
     case ALL_EQUAL:
         snprintf(t->reason, sizeof t->reason,
