@@ -145,6 +145,12 @@ typedef enum tri_run_status { /* how it ended */
     TRI_RUN_STOPPED
 } tri_run_status;
 
+typedef enum tri_slowness { /* trireme/slow.h */
+    TRI_SLOW_NOT,
+    TRI_SLOW_SUSPECT, /* measured again elsewhere: no result yet */
+    TRI_SLOW_FLAGGED  /* for its ranks: no result */
+} tri_slowness;
+
 typedef struct tri_run_view {
     int64_t run, trial;
     tri_phase phase;
@@ -158,6 +164,7 @@ typedef struct tri_run_view {
     tri_run_status status; /* valid once ENDED */
     tri_reason reason;
     int oversubscribed;
+    tri_slowness slow;
     double objective;       /* as compared (per rank where the study says so) */
     tri_ev_outcome outcome; /* what was measured; texts borrowed */
     int64_t reports;        /* reports seen */
@@ -223,6 +230,8 @@ typedef struct tri_progress {
     int64_t best_trial; /* -1: none */
     double best, best_lo, best_hi;
     int ranks_total, ranks_busy, ranks_struck;
+    int ranks_benched;  /* slow, see trireme/slow.h */
+    int64_t remeasured; /* runs of the search repeated elsewhere for that */
     int64_t failures[TRI_REASON_COUNT]; /* runs failed and lost */
     int end_status;                     /* once ENDED */
     const char *end_why;

@@ -45,6 +45,7 @@ static void free_lists(tri_ctl *ctl)
     free(ctl->hosts);
     free(ctl->by_name);
     free(ctl->kept_off);
+    free(ctl->elsewhere);
     free(ctl->by_hash);
     free(ctl->queue.list);
     free(ctl->proposals);

@@ -240,23 +240,44 @@ tri_status tri_ctl_finals_next(tri_ctl *ctl, int *over)
     return TRI_OK;
 }
 
-void tri_ctl_finals_result(tri_ctl *ctl, const tri_live *live, double value,
-                           int again)
+/* The run that was repeated elsewhere counts, and not the repeat, unless it is
+ * flagged: to take whichever is better would favour it. */
+static tri_status settle_suspect(tri_ctl *ctl, int64_t run, double *value)
+{
+    tri_finals *f = &ctl->finals;
+    int64_t suspect = f->suspect - 1;
+
+    f->suspect = 0;
+    if (suspect < 0) {
+        return TRI_OK;
+    }
+    TRI_TRY(tri_ctl_judge(ctl, suspect, isnan(*value) ? -1 : run));
+    if (ctl->runs[suspect].v.slow == TRI_SLOW_NOT) {
+        *value = ctl->runs[suspect].v.objective;
+    }
+    return TRI_OK;
+}
+
+tri_status tri_ctl_finals_result(tri_ctl *ctl, const tri_live *live,
+                                 double value, int again)
 {
     tri_finals *f = &ctl->finals;
     tri_contender *c = &f->list[live->contender];
 
     if (again) {
-        return;
+        return TRI_OK;
     }
+    TRI_TRY(settle_suspect(ctl, live->run, &value));
     if (!isnan(value)) {
+        c->reference = c->reference ? c->reference : live->run + 1;
         c->repeats[c->n_values] = f->repeat;
         c->values[c->n_values++] = value;
         f->done++;
     } else if (!f->retried) {
         f->retried = 1;
-        return;
+        return TRI_OK;
     }
     f->retried = 0;
     f->at++;
+    return TRI_OK;
 }

@@ -252,6 +252,7 @@ static tri_status open_again(tri_ctl *ctl, const tri_ev_open *ev)
         TRI_TRY(tri_ctl_enqueue(ctl, head));
     }
     TRI_TRY(end_all_left_over(ctl, orderly));
+    TRI_TRY(tri_ctl_forget_suspects(ctl));
     begin_opening(ctl, ev);
     TRI_TRY(tri_ctl_keep_warm(ctl, ev));
     return tri_ctl_open_class(ctl, ev->machine_class);

@@ -108,6 +108,7 @@ tri_status tri_ctl_give_up(tri_ctl *ctl, int64_t trial, tri_reason reason)
     } else {
         TRI_TRY(tri_sched_drop(ctl->sched, trial, t->rung));
     }
+    TRI_TRY(tri_ctl_settle_suspect(ctl, trial, -1));
     t->reason = (uint8_t)reason;
     ctl->thoughts.news++;
     TRI_TRY(tri_ctl_drop_checkpoint(ctl, trial));
@@ -201,8 +202,7 @@ tri_status tri_ctl_fail_run(tri_ctl *ctl, tri_live *live, tri_reason reason,
     TRI_TRY(tri_running_median_add(&ctl->run_s, ctl->now - v.start_s));
     TRI_TRY(tri_ctl_end_run(ctl, live, TRI_RUN_FAILED, reason, release));
     if (v.phase == TRI_PHASE_FINALS) {
-        tri_ctl_finals_result(ctl, &before, NAN, 0);
-        return TRI_OK;
+        return tri_ctl_finals_result(ctl, &before, NAN, 0);
     }
     t->attempts++;
     tri_ctl_note_alike(ctl, &v, reason);
@@ -222,8 +222,7 @@ tri_status tri_ctl_interrupt_run(tri_ctl *ctl, tri_live *live,
     TRI_TRY(tri_ctl_end_run(ctl, live, status, reason, 1));
     if (v.phase == TRI_PHASE_FINALS) {
         ctl->repeated_steps += steps_to_repeat(ctl, v.run);
-        tri_ctl_finals_result(ctl, &before, NAN, 1);
-        return TRI_OK;
+        return tri_ctl_finals_result(ctl, &before, NAN, 1);
     }
     ctl->trials[v.trial].attempts += reason == TRI_REASON_JOB_LOST;
     return wait_again(ctl, v.run);
@@ -311,6 +310,67 @@ static tri_status record_result(tri_ctl *ctl, const tri_run_row *r,
                              last ? TRI_PLACE_DONE : TRI_PLACE_PAUSED);
 }
 
+/* Its ranks may be slow: what it measured is no result. */
+static tri_status measure_again(tri_ctl *ctl, tri_live *live)
+{
+    tri_run_row *r = &ctl->runs[live->run];
+
+    tri_ctl_suspect(ctl, r);
+    if (!live->stopped) {
+        TRI_TRY(verdict(ctl, r, 0));
+    }
+    TRI_TRY(tri_ctl_end_run(ctl, live, TRI_RUN_FINISHED, TRI_REASON_NONE, 1));
+    return wait_again(ctl, r->v.run);
+}
+
+/* Its trial waits to be measured again, for which there is no budget left: what
+ * the run measured is the result after all. */
+static tri_status let_stand(tri_ctl *ctl, int64_t trial)
+{
+    const tri_run_row *r = &ctl->runs[ctl->trials[trial].suspect];
+    tri_measured m = measured_of(&r->v.outcome);
+    double raw = tri_study_objective(ctl->study, &m, 1);
+
+    TRI_TRY(tri_ctl_settle_suspect(ctl, trial, -1));
+    ctl->trials[trial].rung = (int16_t)r->v.rung;
+    return record_result(ctl, r, raw != 0 ? r->v.objective / raw : 1);
+}
+
+tri_status tri_ctl_let_suspects_stand(tri_ctl *ctl)
+{
+    tri_numbers *q = &ctl->queue;
+    size_t n = 0;
+
+    if (ctl->head >= 0 && ctl->trials[ctl->head].suspect >= 0) {
+        TRI_TRY(let_stand(ctl, ctl->head));
+        ctl->head = -1;
+    }
+    for (size_t i = ctl->queue_at; i < q->n; i++) {
+        int64_t trial = q->list[i];
+
+        if (ctl->trials[trial].suspect >= 0) {
+            TRI_TRY(let_stand(ctl, trial));
+        } else {
+            q->list[n++] = trial;
+        }
+    }
+    q->n = n;
+    ctl->queue_at = 0;
+    return TRI_OK;
+}
+
+/* A run of the finals has its value, unless it is to be repeated elsewhere. */
+static tri_status finals_result(tri_ctl *ctl, tri_live *live)
+{
+    tri_run_row *r = &ctl->runs[live->run];
+
+    if (tri_ctl_finals_suspects(ctl, r)) {
+        tri_ctl_finals_suspect(ctl, r);
+        return tri_ctl_finals_result(ctl, live, NAN, 1);
+    }
+    return tri_ctl_finals_result(ctl, live, r->v.objective, 0);
+}
+
 static tri_status on_finished(tri_ctl *ctl, tri_live *live,
                               const tri_ev_outcome *ev)
 {
@@ -334,11 +394,15 @@ static tri_status on_finished(tri_ctl *ctl, tri_live *live,
     TRI_TRY(note_durations(ctl, live));
     r->v.objective = objective;
     r->v.end_s = ctl->now;
+    if (r->v.phase == TRI_PHASE_SEARCH && tri_ctl_suspects(ctl, r)) {
+        return measure_again(ctl, live);
+    }
     live->finished = 1;
     if (r->v.phase == TRI_PHASE_FINALS) {
-        tri_ctl_finals_result(ctl, live, objective, 0);
+        TRI_TRY(finals_result(ctl, live));
         return release(ctl, live);
     }
+    TRI_TRY(tri_ctl_settle_suspect(ctl, r->v.trial, r->v.run));
     TRI_TRY(record_result(ctl, r, scale));
     TRI_TRY(tri_ctl_go_on(ctl, live, &went));
     return went ? TRI_OK : release(ctl, live);
@@ -450,8 +514,7 @@ static tri_status lose_run(tri_ctl *ctl, tri_live *live, tri_reason reason,
     TRI_TRY(tri_ctl_end_run(ctl, live, TRI_RUN_LOST, reason, 1));
     if (r->v.phase == TRI_PHASE_FINALS) {
         ctl->repeated_steps += steps_to_repeat(ctl, run);
-        tri_ctl_finals_result(ctl, &before, NAN, 0);
-        return TRI_OK;
+        return tri_ctl_finals_result(ctl, &before, NAN, 0);
     }
     if (reason == TRI_REASON_LATE_VERDICT || reason == TRI_REASON_DRAINED) {
         return wait_again(ctl, run);

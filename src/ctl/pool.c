@@ -404,12 +404,15 @@ static tri_status rebuild(tri_ctl *ctl)
     int *slots = realloc(ctl->slots, n * sizeof *slots);
     int *slot_rank = realloc(ctl->slot_rank, n * sizeof *slot_rank);
     int *kept_off = realloc(ctl->kept_off, n * sizeof *kept_off);
+    int32_t *elsewhere = realloc(ctl->elsewhere, n * sizeof *elsewhere);
     tri_status st = TRI_OK;
 
     ctl->slots = slots ? slots : ctl->slots;
     ctl->slot_rank = slot_rank ? slot_rank : ctl->slot_rank;
     ctl->kept_off = kept_off ? kept_off : ctl->kept_off;
-    if (!seats || !first || !places || !slots || !slot_rank || !kept_off) {
+    ctl->elsewhere = elsewhere ? elsewhere : ctl->elsewhere;
+    if (!seats || !first || !places || !slots || !slot_rank || !kept_off ||
+        !elsewhere) {
         st = TRI_FAIL(TRI_ENOMEM, "no memory for %d ranks", ctl->n_ranks);
     } else {
         st = number_slots(ctl, seats, first, places);

@@ -72,6 +72,34 @@ static tri_status assign(tri_ctl *ctl, int64_t run)
     return tri_ctl_emit(ctl, &c);
 }
 
+/* The run elsewhere than which the trial is to be measured, -1. */
+static int64_t suspect_of(const tri_ctl *ctl, int64_t trial, tri_phase phase)
+{
+    int64_t in_finals = ctl->finals.suspect - 1;
+
+    if (phase == TRI_PHASE_SEARCH) {
+        return ctl->trials[trial].suspect;
+    }
+    return in_finals >= 0 && ctl->runs[in_finals].v.trial == trial ? in_finals
+                                                                   : -1;
+}
+
+static tri_status take_ranks(tri_ctl *ctl, int64_t trial, tri_phase phase,
+                             int n, int32_t *ranks)
+{
+    int64_t suspect = suspect_of(ctl, trial, phase);
+    const int32_t *not = NULL;
+    int n_not = suspect < 0 ? 0 : tri_ctl_elsewhere(ctl, suspect, n, &not );
+
+    if (tri_ctl_take_ranks(ctl, n, not, n_not > 0 ? n_not : 0, ranks)) {
+        return TRI_OK;
+    }
+    if (ctl->pack.broken) {
+        return TRI_FAIL(TRI_ENOMEM, "no memory to place a group");
+    }
+    return TRI_FAIL(TRI_EINTERNAL, "trial %lld does not fit", (long long)trial);
+}
+
 tri_status tri_ctl_start(tri_ctl *ctl, int64_t trial, tri_phase phase, int rung,
                          int64_t resource, int64_t *run)
 {
@@ -82,10 +110,7 @@ tri_status tri_ctl_start(tri_ctl *ctl, int64_t trial, tri_phase phase, int rung,
     if (!ranks) {
         return TRI_FAIL(TRI_ENOMEM, "no memory for a run");
     }
-    if (!tri_ctl_take_ranks(ctl, n, NULL, 0, ranks)) {
-        return TRI_FAIL(TRI_EINTERNAL, "trial %lld does not fit",
-                        (long long)trial);
-    }
+    TRI_TRY(take_ranks(ctl, trial, phase, n, ranks));
     TRI_TRY(tri_ctl_add_run(ctl, trial, rung, resource, ranks, n, run));
     live = tri_ctl_live(ctl, *run, ctl->runs[*run].v.attempt);
     live->first_s = ctl->now;
@@ -93,7 +118,7 @@ tri_status tri_ctl_start(tri_ctl *ctl, int64_t trial, tri_phase phase, int rung,
                                              : (double)resource;
     tri_ctl_set_limit(ctl, live, tri_ctl_forming_limit(ctl));
     if (phase == TRI_PHASE_SEARCH) {
-        ctl->search_runs++;
+        ctl->search_runs += ctl->trials[trial].suspect < 0;
         TRI_TRY(tri_ctl_set_place(ctl, trial, TRI_PLACE_FLYING));
     }
     TRI_TRY(tri_ctl_touch_trial(ctl, trial));
@@ -232,6 +257,14 @@ static int fits(const tri_ctl *ctl, int ranks)
     return ranks <= tri_ctl_room(ctl, ranks);
 }
 
+static int trial_fits(tri_ctl *ctl, int64_t trial)
+{
+    const tri_trial_row *t = &ctl->trials[trial];
+
+    return t->suspect < 0 ? fits(ctl, t->ranks)
+                          : tri_ctl_fits_elsewhere(ctl, t->suspect, t->ranks);
+}
+
 /* Trials that the end of the job has cut off as often as they have attempts may
  * be what ends it.  They run one at a time, and then only the one that ran is
  * blamed: those that were beside it by chance come to their results. */
@@ -284,7 +317,7 @@ static tri_status start_or_wait(tri_ctl *ctl, int64_t trial)
     if (hold(ctl, trial)) {
         return TRI_OK;
     }
-    if (fits(ctl, ctl->trials[trial].ranks)) {
+    if (trial_fits(ctl, trial)) {
         return start_waiting(ctl, trial);
     }
     assert(ctl->head < 0);
@@ -350,7 +383,7 @@ static tri_status start_head(tri_ctl *ctl, int *went)
         *went = 1;
         return tri_ctl_enqueue(ctl, trial);
     }
-    if (fits(ctl, ctl->trials[trial].ranks)) {
+    if (trial_fits(ctl, trial)) {
         ctl->head = -1;
         *went = 1;
         return start_waiting(ctl, trial);
@@ -377,7 +410,7 @@ static tri_status backfill(tri_ctl *ctl, double head_start, int *went)
         trial = ctl->queue.list[i];
         if (may_slip_in(ctl, ctl->trials[trial].ranks, waiting_s(ctl, trial),
                         head_start) &&
-            may_run_beside(ctl, trial)) {
+            trial_fits(ctl, trial) && may_run_beside(ctl, trial)) {
             unqueue(ctl, i);
             *went = 1;
             return start_waiting(ctl, trial);
@@ -602,6 +635,9 @@ static int work_is_left(const tri_ctl *ctl)
 
 static tri_status end_search(tri_ctl *ctl)
 {
+    if (!ctl->deadline_blocks) {
+        TRI_TRY(tri_ctl_let_suspects_stand(ctl));
+    }
     ctl->cut = ctl->opening_blocks && work_is_left(ctl);
     if (tri_ctl_is_hopeless(ctl)) {
         return tri_ctl_end_hopeless(ctl);

@@ -191,7 +191,8 @@ static tri_status add_results(taking *t)
         const tri_run_view *v = &ctl->runs[i].v;
 
         t->peak[v->trial] = peak_of(&v->outcome);
-        if (!isnan(v->objective) && is_inside(ctl, v->trial)) {
+        if (!isnan(v->objective) && v->slow == TRI_SLOW_NOT &&
+            is_inside(ctl, v->trial)) {
             TRI_TRY(add_result(t, v));
         }
     }

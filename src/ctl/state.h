@@ -51,9 +51,11 @@ typedef struct tri_trial_row {
     int16_t cuts; /* at `rung`, runs that an end of the job cut off that no
                    * drain in order came before */
     uint8_t place, parked, suspicion, retried, reason;
-    uint8_t shelved; /* no time for its promotion in this opening */
-    uint8_t held;    /* promoted, but its finished run still writes */
-    uint8_t refused; /* infeasible by what was measured, not by itself */
+    uint8_t shelved;      /* no time for its promotion in this opening */
+    uint8_t held;         /* promoted, but its finished run still writes */
+    uint8_t refused;      /* infeasible by what was measured, not by itself */
+    int16_t checked_rung; /* at which it was last measured again; -1 */
+    int64_t suspect;      /* the run that it is measured again for, -1 */
 } tri_trial_row;
 
 typedef struct tri_run_row {
@@ -94,6 +96,7 @@ typedef struct tri_rank_row {
     const char *device;
     uint8_t state, struck, oversubscribed;
     uint8_t benched; /* slow: used where there are too few others */
+    uint8_t flags;   /* against it */
     int slot;
     int64_t run; /* -1 */
 } tri_rank_row;
@@ -135,8 +138,9 @@ typedef struct tri_alike {
 
 typedef struct tri_contender {
     int64_t trial;
-    double *values; /* one a repeat that went well */
-    int *repeats;   /* which one that was */
+    int64_t reference; /* its first run that counts, + 1; 0: none */
+    double *values;    /* one a repeat that went well */
+    int *repeats;      /* which one that was */
     int n_values;
 } tri_contender;
 
@@ -148,7 +152,9 @@ typedef struct tri_finals {
     int retried; /* the run at `at` failed once */
     int done;    /* runs */
     int rung;
-    int lowered; /* below the top rung, for want of time */
+    int lowered;     /* below the top rung, for want of time */
+    int64_t suspect; /* run that is repeated elsewhere, + 1; 0: none */
+    int checked;     /* so many were */
     int64_t resource;
     tri_contender *list;
     int *order;
@@ -210,10 +216,12 @@ struct tri_ctl {
     int32_t *by_name; /* host + 1, 0: empty; host_room is half of it */
     tri_pack pack;
     int n_up, n_busy, n_struck;
-    int n_benched; /* of those up */
+    int n_benched;        /* of those up */
     double benched_since; /* when the last one was; NaN: none in this opening */
-    int *slots;    /* scratch, n_ranks */
-    int *kept_off; /* the same: slots that a group is not to get */
+    int *slots;           /* scratch, n_ranks */
+    int *kept_off;        /* the same: slots that a group is not to get */
+    int32_t *elsewhere;   /* and the ranks that it would be on */
+    int64_t n_repeated;   /* runs measured again for slow.h, in the search */
 
     int64_t *by_hash; /* trial + 1, 0: empty */
     size_t by_hash_room;
@@ -315,8 +323,27 @@ int tri_ctl_room(const tri_ctl *ctl, int n);
 int tri_ctl_has_room(const tri_ctl *ctl);
 /* Take `n` ranks, none of the `n_not` in `not`.  [out] out[n], in the order of
  * the mesh.  0: fewer are free. */
-int tri_ctl_take_ranks(tri_ctl *ctl, int n, const int32_t *not, int n_not,
+int tri_ctl_take_ranks(tri_ctl *ctl, int n, const int32_t * not, int n_not,
                        int32_t *out);
+
+/* ---- slow.c: slow ranks (trireme/slow.h) ------------------------------ */
+
+/* Whether the run, which has just finished, is to be measured again; then note
+ * it: its trial waits for that. */
+int tri_ctl_suspects(tri_ctl *ctl, const tri_run_row *r);
+void tri_ctl_suspect(tri_ctl *ctl, tri_run_row *r);
+/* Judge what the trial is measured again for by `run`; -1: by nothing. */
+tri_status tri_ctl_settle_suspect(tri_ctl *ctl, int64_t trial, int64_t run);
+tri_status tri_ctl_forget_suspects(tri_ctl *ctl);
+/* The ranks that a group of n elsewhere than `run` does not get: how many,
+ * [out] *list borrowed until the next call; -1: there are too few others. */
+int tri_ctl_elsewhere(tri_ctl *ctl, int64_t run, int n, const int32_t **list);
+/* Whether it can start now; where there are too few others, anywhere. */
+int tri_ctl_fits_elsewhere(tri_ctl *ctl, int64_t run, int n);
+/* The same of runs of the finals. */
+int tri_ctl_finals_suspects(tri_ctl *ctl, const tri_run_row *r);
+void tri_ctl_finals_suspect(tri_ctl *ctl, tri_run_row *r);
+tri_status tri_ctl_judge(tri_ctl *ctl, int64_t suspect, int64_t run);
 
 /* ---- limits.c: what has to happen by when ---------------------------- */
 
@@ -420,6 +447,9 @@ tri_status tri_ctl_give_up(tri_ctl *ctl, int64_t trial, tri_reason reason);
 tri_status tri_ctl_interrupt_run(tri_ctl *ctl, tri_live *live,
                                  tri_run_status status, tri_reason reason);
 
+/* Trials that wait to be measured again are not: their results stand. */
+tri_status tri_ctl_let_suspects_stand(tri_ctl *ctl);
+
 /* ---- alike.c: failures that are all alike ------------------------------ */
 
 /* A run of the search failed; before its trial is retried. */
@@ -436,8 +466,8 @@ tri_status tri_ctl_finals_begin(tri_ctl *ctl);
 tri_status tri_ctl_finals_next(tri_ctl *ctl, int *over);
 /* The run in flight ended: with `value`, or NaN; `again`: repeat it whatever
  * came before. */
-void tri_ctl_finals_result(tri_ctl *ctl, const tri_live *live, double value,
-                           int again);
+tri_status tri_ctl_finals_result(tri_ctl *ctl, const tri_live *live,
+                                 double value, int again);
 void tri_ctl_finals_reset(tri_ctl *ctl);
 /* Whether trial a stands before b; both have results. */
 int tri_ctl_better(const tri_ctl *ctl, int64_t a, int64_t b);

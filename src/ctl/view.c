@@ -196,6 +196,8 @@ void tri_ctl_progress(const tri_ctl *ctl, tri_progress *out)
                           .ranks_total = ctl->n_ranks,
                           .ranks_busy = ctl->n_busy,
                           .ranks_struck = ctl->n_struck,
+                          .ranks_benched = ctl->n_benched,
+                          .remeasured = ctl->n_repeated,
                           .end_status = ctl->end_status,
                           .end_why = ctl->end_why,
                           .ended_resumable = ctl->end_resumable,

@@ -225,7 +225,7 @@ static void run_result(tri_row *row, const tri_run_view *v,
     tri_row_real(row, o->checkpoint_s);
     tri_row_int(row, o->checkpoint_bytes);
     tri_row_int(row, v->oversubscribed != 0);
-    tri_row_int(row, o->flaky != 0);
+    tri_row_int(row, o->flaky || v->slow == TRI_SLOW_FLAGGED);
 }
 
 tri_status tri_rows_run(tri_batch *b, const tri_schema *schema,

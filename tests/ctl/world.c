@@ -283,7 +283,7 @@ static void check_views(world *w)
 
     tri_ctl_progress(w->ctl, &p);
     assert_true(s->budget.runs == TRI_UNLIMITED ||
-                w->searched <= s->budget.runs);
+                w->searched - p.remeasured <= s->budget.runs);
     assert_true(s->budget.trials == TRI_UNLIMITED ||
                 p.trials <= s->budget.trials);
     assert_int_equal(p.running, w->n_runs);
@@ -379,6 +379,7 @@ void world_open(world *w)
                               .machine_class = w->machine_class,
                               .command_line = "",
                               .may_think = (uint8_t)w->thinks,
+                              .rules = TRI_RULES,
                               .warm = w->warm,
                               .n_warm = w->n_warm,
                               .no_timeouts = (uint8_t)w->may_be_quiet}};
@@ -492,6 +493,10 @@ void world_finished(world *w, int64_t run, double value)
 
     e.u.outcome.loss = value;
     e.u.outcome.tokens_per_s = value;
+    if (w->interval > 0) {
+        e.u.outcome.lo = value * (1 - w->interval);
+        e.u.outcome.hi = value * (1 + w->interval);
+    }
     if (r->state == WRUN_STOPPING) {
         forget(w, r);
     }

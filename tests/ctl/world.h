@@ -53,6 +53,7 @@ typedef struct world {
     int best_from;
     double max_time_s, deadline_s;
     int64_t peak_bytes; /* of what is measured next */
+    double interval;    /* its half width, as a share; 0: none */
     tri_event *story;
     uint64_t *digests;
     int n_story, story_room;

@@ -1,0 +1,281 @@
+/*
+ * Slow ranks: suspicion, measuring again elsewhere, judgement, the bench.
+ */
+#include "trireme/slow.h"
+
+#include "src/ctl/state.h"
+
+#include <math.h>
+
+int tri_slow_applies(const tri_study *study)
+{
+    tri_metric metric = study->objective.metric;
+
+    return !study->objective.learned &&
+           (metric == TRI_METRIC_TOKENS_PER_S ||
+            metric == TRI_METRIC_SAMPLES_PER_S || metric == TRI_METRIC_STEP_S);
+}
+
+int tri_slow_than(tri_speed x, tri_speed y, int more)
+{
+    /* comparisons with NaN are false */
+    return more ? x.hi < y.lo && x.value <= (1 - TRI_SLOW_SHARE) * y.value
+                : x.lo > y.hi && (1 - TRI_SLOW_SHARE) * x.value >= y.value;
+}
+
+/* ---- runs --------------------------------------------------------------- */
+
+static tri_speed speed_of(const tri_ctl *ctl, const tri_run_view *v)
+{
+    const tri_ev_outcome *o = &v->outcome;
+    double value = ctl->study->objective.metric == TRI_METRIC_TOKENS_PER_S
+                           ? o->tokens_per_s
+                   : ctl->study->objective.metric == TRI_METRIC_SAMPLES_PER_S
+                           ? o->samples_per_s
+                           : o->step_s;
+
+    return (tri_speed){value, o->lo, o->hi};
+}
+
+static int is_slower(const tri_ctl *ctl, const tri_run_view *x,
+                     const tri_run_view *y)
+{
+    return tri_slow_than(speed_of(ctl, x), speed_of(ctl, y),
+                         ctl->study->objective.maximize);
+}
+
+static int is_judged(const tri_ctl *ctl, const tri_run_view *v)
+{
+    return v->epoch == ctl->epoch && !v->oversubscribed && !v->outcome.flaky &&
+           v->slow == TRI_SLOW_NOT && !isnan(v->objective);
+}
+
+static int have_a_rank_in_common(const tri_run_view *a, const tri_run_view *b)
+{
+    for (int i = 0; i < a->n_ranks; i++) {
+        for (int k = 0; k < b->n_ranks; k++) {
+            if (a->ranks[i] == b->ranks[k]) {
+                return 1;
+            }
+        }
+    }
+    return 0;
+}
+
+/* ---- elsewhere ---------------------------------------------------------- */
+
+static int is_good(const tri_rank_row *r)
+{
+    return r->state == TRI_RANK_UP && !r->benched;
+}
+
+/* Slots around `slot` that are of its host. */
+static tri_pack_part host_slots(const tri_ctl *ctl, int32_t rank)
+{
+    const tri_pack_level *hosts = &ctl->pack.level[0];
+    const tri_rank_row *r = tri_ctl_rank_row(ctl, rank);
+
+    return hosts->list[hosts->of[r->slot]];
+}
+
+/* Whether the run's ranks are all of this pool, and the packing is of it. */
+static int is_placed(const tri_ctl *ctl, const tri_run_view *v)
+{
+    for (int i = 0; i < v->n_ranks; i++) {
+        if (!tri_ctl_rank_row(ctl, v->ranks[i])) {
+            return 0;
+        }
+    }
+    return v->epoch == ctl->epoch && !ctl->pack_stale;
+}
+
+/* All ranks of the run's hosts, into ctl->elsewhere; *n_good: good ones. */
+static int list_hosts(tri_ctl *ctl, const tri_run_view *v, int *n_good)
+{
+    int n = 0;
+
+    *n_good = 0;
+    for (int i = 0; i < v->n_ranks; i++) {
+        tri_pack_part host = host_slots(ctl, v->ranks[i]);
+
+        if (i > 0 && host.begin == host_slots(ctl, v->ranks[i - 1]).begin) {
+            continue; /* the ranks of a host stand together */
+        }
+        for (int s = host.begin; s < host.end; s++) {
+            const tri_rank_row *r = &ctl->ranks[ctl->slot_rank[s]];
+
+            *n_good += is_good(r);
+            ctl->elsewhere[n++] = r->rank;
+        }
+    }
+    return n;
+}
+
+int tri_ctl_elsewhere(tri_ctl *ctl, int64_t run, int n, const int32_t **list)
+{
+    const tri_run_view *v = &ctl->runs[run].v;
+    int n_good = ctl->n_up - ctl->n_benched, on_hosts, own = 0, n_list;
+
+    if (!is_placed(ctl, v)) {
+        return -1;
+    }
+    n_list = list_hosts(ctl, v, &on_hosts);
+    *list = ctl->elsewhere;
+    if (n_good - on_hosts >= n) {
+        return n_list;
+    }
+    for (int i = 0; i < v->n_ranks; i++) {
+        own += is_good(tri_ctl_rank_row(ctl, v->ranks[i]));
+    }
+    *list = v->ranks;
+    return n_good - own >= n ? v->n_ranks : -1;
+}
+
+int tri_ctl_fits_elsewhere(tri_ctl *ctl, int64_t run, int n)
+{
+    const int32_t *list;
+    int n_list = tri_ctl_elsewhere(ctl, run, n, &list);
+    int room = ctl->pack.n_free;
+
+    for (int i = 0; i < n_list; i++) {
+        room -= ctl->pack.free_slot[tri_ctl_rank_row(ctl, list[i])->slot];
+    }
+    return n_list < 0 ? n <= tri_ctl_room(ctl, n) : n <= room;
+}
+
+/* ---- flags ---- */
+
+/* Nothing stands against its ranks any more. */
+static void acquit(tri_ctl *ctl, const tri_run_view *v)
+{
+    for (int i = 0; i < v->n_ranks; i++) {
+        tri_rank_row *r = tri_ctl_rank_row(ctl, v->ranks[i]);
+
+        if (r && !r->benched) {
+            r->flags = 0;
+        }
+    }
+}
+
+/* ---- suspicion ---------------------------------------------------------- */
+
+static int may_repeat(const tri_ctl *ctl)
+{
+    return ctl->n_repeated * TRI_SLOW_RUNS <= ctl->search_runs;
+}
+
+/* Whether `v`, which has just finished, is slower than `other` run. */
+static int is_suspect(tri_ctl *ctl, const tri_run_view *v, int64_t other)
+{
+    const int32_t *list;
+    const tri_run_view *o;
+
+    if (other < 0 || other == v->run) {
+        return 0;
+    }
+    o = &ctl->runs[other].v;
+    if (!is_judged(ctl, v) || !is_judged(ctl, o) ||
+        have_a_rank_in_common(v, o)) {
+        return 0;
+    }
+    if (!is_slower(ctl, v, o)) {
+        acquit(ctl, v);
+        return 0;
+    }
+    return tri_ctl_elsewhere(ctl, v->run, v->n_ranks, &list) >= 0;
+}
+
+int tri_ctl_suspects(tri_ctl *ctl, const tri_run_row *r)
+{
+    const tri_trial_row *t = &ctl->trials[r->v.trial];
+
+    return ctl->rules >= 1 && t->suspect < 0 && t->checked_rung < r->v.rung &&
+           !ctl->draining && tri_slow_applies(ctl->study) && may_repeat(ctl) &&
+           is_suspect(ctl, &r->v, t->last_run);
+}
+
+void tri_ctl_suspect(tri_ctl *ctl, tri_run_row *r)
+{
+    tri_trial_row *t = &ctl->trials[r->v.trial];
+
+    r->v.slow = TRI_SLOW_SUSPECT;
+    t->suspect = r->v.run;
+    t->checked_rung = (int16_t)r->v.rung;
+    ctl->n_repeated++;
+}
+
+/* ---- judgement ----------------------------------------------------------- */
+
+static void flag(tri_ctl *ctl, const tri_run_view *v)
+{
+    for (int i = 0; i < v->n_ranks; i++) {
+        tri_rank_row *r = tri_ctl_rank_row(ctl, v->ranks[i]);
+
+        if (r && ++r->flags >= TRI_SLOW_FLAGS) {
+            tri_ctl_bench_rank(ctl, r->rank);
+        }
+    }
+}
+
+tri_status tri_ctl_judge(tri_ctl *ctl, int64_t suspect, int64_t run)
+{
+    tri_run_view *v = &ctl->runs[suspect].v;
+    const tri_run_view *o = run >= 0 ? &ctl->runs[run].v : NULL;
+    int compares = o && v->epoch == ctl->epoch && is_judged(ctl, o) &&
+                   !have_a_rank_in_common(v, o);
+
+    v->slow = TRI_SLOW_NOT;
+    if (compares && is_slower(ctl, v, o)) {
+        v->slow = TRI_SLOW_FLAGGED;
+        flag(ctl, v);
+    } else if (compares) {
+        acquit(ctl, v);
+    }
+    return tri_ctl_touch_run(ctl, suspect);
+}
+
+tri_status tri_ctl_settle_suspect(tri_ctl *ctl, int64_t trial, int64_t run)
+{
+    tri_trial_row *t = &ctl->trials[trial];
+    int64_t suspect = t->suspect;
+
+    t->suspect = -1;
+    return suspect < 0 ? TRI_OK : tri_ctl_judge(ctl, suspect, run);
+}
+
+/* Ranks of another opening are other ranks. */
+tri_status tri_ctl_forget_suspects(tri_ctl *ctl)
+{
+    for (int64_t i = 0; i < ctl->n_trials; i++) {
+        TRI_TRY(tri_ctl_settle_suspect(ctl, i, -1));
+        ctl->trials[i].checked_rung = -1;
+    }
+    return TRI_OK;
+}
+
+/* ---- finals -------------------------------------------------------------- */
+
+int tri_ctl_finals_suspects(tri_ctl *ctl, const tri_run_row *r)
+{
+    tri_finals *f = &ctl->finals;
+    const tri_live *live = &ctl->lives[r->live];
+    const tri_contender *c = &f->list[live->contender];
+    int64_t before = ctl->trials[c->trial].last_run;
+
+    if (ctl->rules < 1 || f->suspect || f->checked >= f->n || ctl->draining ||
+        !tri_slow_applies(ctl->study)) {
+        return 0;
+    }
+    if (before >= 0 && ctl->runs[before].v.resource != r->v.resource) {
+        before = -1;
+    }
+    return is_suspect(ctl, &r->v, before) ||
+           is_suspect(ctl, &r->v, c->reference - 1);
+}
+
+void tri_ctl_finals_suspect(tri_ctl *ctl, tri_run_row *r)
+{
+    r->v.slow = TRI_SLOW_SUSPECT;
+    ctl->finals.suspect = r->v.run + 1;
+    ctl->finals.checked++;
+}

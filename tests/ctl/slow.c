@@ -1,0 +1,206 @@
+/*
+ * Slow ranks: who is suspected, measured again elsewhere, flagged, acquitted
+ * and benched; that nobody is where all are equally fast, nor for what is
+ * learned; that budgets do not feel it.
+ */
+#include "trireme/slow.h"
+
+#include "tests/ctl/world.h"
+#include "trireme/rng.h"
+
+#include <math.h>
+#include <string.h>
+
+#define SEED    20261130u
+#define STUDIES 300
+
+#define SPEED                                                                  \
+    "study: t\nmodel: {kind: process, command: [train]}\n"                     \
+    "space: {x: {int: [0, 9999]}, n: {choice: [1, 2]}}\n"                      \
+    "constraints: [x >= 0]\nranks: n\nsearch: random\n"                        \
+    "objective: {maximize: tokens_per_s, compare: total}\n"                    \
+    "resource: {min: 1, max: 27, eta: 3}\nbudget: {trials: 120, runs: 150}\n"
+#define LEARNED                                                                \
+    "study: t\nmodel: {kind: process, command: [train]}\n"                     \
+    "space: {x: {int: [0, 9999]}, n: {choice: [1, 2]}}\n"                      \
+    "constraints: [x >= 0]\nranks: n\nsearch: random\n"                        \
+    "objective: {minimize: loss}\n"                                            \
+    "resource: {min: 1, max: 27, eta: 3}\nbudget: {trials: 60}\n"
+
+static void what_is_slower(void **state)
+{
+    const tri_speed y = {100, 98, 102}, none = {50, NAN, NAN};
+
+    (void)state;
+    assert_true(tri_slow_than((tri_speed){90, 88, 92}, y, 1));
+    assert_false(tri_slow_than((tri_speed){91, 90, 92}, y, 1)); /* by a tenth */
+    assert_false(tri_slow_than((tri_speed){80, 60, 99}, y, 1)); /* they meet */
+    assert_false(tri_slow_than((tri_speed){110, 108, 112}, y, 1));
+    assert_false(tri_slow_than(none, y, 1));
+    assert_false(tri_slow_than(y, none, 1));
+    assert_true(tri_slow_than((tri_speed){112, 110, 114}, y, 0)); /* seconds */
+    assert_false(tri_slow_than((tri_speed){90, 88, 92}, y, 0));
+}
+
+typedef struct cluster {
+    world w;
+    tri_rng rng;
+    int per_host;
+    int slow; /* host, -1 */
+    double pace;
+} cluster;
+
+static int is_on_slow(const cluster *c, const int32_t *ranks, int n)
+{
+    for (int i = 0; i < n; i++) {
+        if (c->slow >= 0 && (ranks[i] - 1) / c->per_host == c->slow) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+static double speed(cluster *c, const wrun *r)
+{
+    double base = 50 + (double)(tri_rng_hash(&r->trial, sizeof r->trial) % 100);
+    double noise = 1 + 0.02 * (tri_rng_unit(&c->rng) - 0.5);
+
+    return base * noise * (is_on_slow(c, r->ranks, r->n_ranks) ? c->pace : 1);
+}
+
+static void play(cluster *c)
+{
+    int n = 0;
+
+    while (!c->w.ended) {
+        wrun *r = &c->w.runs[tri_rng_below(&c->rng, (uint64_t)c->w.n_runs)];
+
+        assert_true(++n < 5000);
+        c->w.now += 1;
+        if (r->state == WRUN_SAVING) {
+            world_paused(&c->w, r->run, "");
+        } else {
+            world_run(&c->w, r->run, speed(c, r));
+        }
+    }
+}
+
+static void begin(cluster *c, const char *study, int hosts, int per_host,
+                  int slow, double pace)
+{
+    c->per_host = per_host;
+    c->slow = slow;
+    c->pace = pace;
+    world_init(&c->w, study);
+    c->w.interval = 0.02;
+    world_begin(&c->w, hosts * per_host, per_host);
+}
+
+/* What became of the runs: flagged ones are of slow ranks, and each has a later
+ * run of its trial at its rung, on other ranks.  Returns how many. */
+static int count_flagged(const cluster *c, int *n_repeats)
+{
+    int64_t n = tri_ctl_n_runs(c->w.ctl), searched = 0;
+    int flagged = 0;
+
+    *n_repeats = 0;
+    for (int64_t i = 0; i < n; i++) {
+        tri_run_view v, o;
+        int found = 0;
+
+        tri_ctl_run(c->w.ctl, i, &v);
+        searched += v.phase == TRI_PHASE_SEARCH;
+        *n_repeats += v.attempt > 0;
+        assert_int_not_equal(v.slow, TRI_SLOW_SUSPECT);
+        if (v.slow == TRI_SLOW_NOT) {
+            continue;
+        }
+        flagged++;
+        assert_true(is_on_slow(c, v.ranks, v.n_ranks));
+        for (int64_t k = i + 1; k < n && !found; k++) {
+            tri_ctl_run(c->w.ctl, k, &o);
+            found = o.trial == v.trial && o.rung == v.rung;
+        }
+        assert_true(found);
+        assert_false(is_on_slow(c, o.ranks, o.n_ranks));
+    }
+    /* of each 16 runs one may be repeated, and one more */
+    assert_true(searched <= 150 + 150 / TRI_SLOW_RUNS + 1);
+    return flagged;
+}
+
+/* Ranks that are benched, and among them those that only were in groups with
+ * slow ones. */
+static int count_benched(const cluster *c, int *n_innocent)
+{
+    tri_rank_view v;
+    int n = 0;
+
+    for (int i = 0; i < tri_ctl_n_ranks(c->w.ctl); i++) {
+        int32_t rank;
+
+        tri_ctl_rank(c->w.ctl, i, &v);
+        rank = v.rank;
+        if (v.state == TRI_RANK_BENCHED) {
+            n++;
+            *n_innocent += !is_on_slow(c, &rank, 1);
+        }
+    }
+    return n;
+}
+
+static void only_what_is_slow_is_flagged(void **state)
+{
+    int flagged = 0, benched = 0, studies = 0, innocent = 0;
+
+    (void)state;
+    for (int i = 0; i < STUDIES; i++) {
+        cluster c = {.rng = tri_rng_stream(SEED, (uint64_t)i, TRI_RNG_TEST)};
+        int hosts = 2 + (int)tri_rng_below(&c.rng, 5);
+        int per_host = 2 * (1 + (int)tri_rng_below(&c.rng, 2));
+        int slow = (int)tri_rng_below(&c.rng, (uint64_t)hosts + 1) - 1;
+        int repeats;
+
+        begin(&c, SPEED, hosts, per_host, slow, 0.6);
+        play(&c);
+        flagged += count_flagged(&c, &repeats);
+        assert_true(slow >= 0 || repeats == 0);
+        repeats = count_benched(&c, &innocent);
+        benched += repeats;
+        studies += repeats > 0;
+        if (i % 10 == 0) {
+            world_retell(&c.w);
+        }
+        world_fini(&c.w);
+    }
+    assert_true(flagged > STUDIES); /* more than one a study */
+    assert_true(studies > STUDIES / 2);
+    assert_true(innocent < benched / 20);
+    print_message("%d flagged, %d benched, %d innocent\n", flagged, benched,
+                  innocent);
+}
+
+static void never_of_what_is_learned(void **state)
+{
+    cluster c = {.rng = tri_rng_stream(SEED, 1000, TRI_RNG_TEST)};
+    int repeats;
+
+    (void)state;
+    begin(&c, LEARNED, 3, 2, 1, 3);
+    play(&c);
+    assert_int_equal(count_flagged(&c, &repeats), 0);
+    assert_int_equal(repeats, 0);
+    world_fini(&c.w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+            cmocka_unit_test(what_is_slower),
+            cmocka_unit_test(only_what_is_slow_is_flagged),
+            cmocka_unit_test(never_of_what_is_learned),
+    };
+
+    print_message("seed %u\n", SEED);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
