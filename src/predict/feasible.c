@@ -59,8 +59,8 @@ static tri_status find_worse(tri_feasibility *f)
             column[i] = m->x[i * f->width + k] - 0.5;
             mean += l2 * column[i] * m->alpha[i];
         }
-        cblas_dtrsv(CblasRowMajor, CblasLower, CblasNoTrans, CblasNonUnit, m->n,
-                    m->l, m->room, column, 1);
+        cblas_dtrmv(CblasRowMajor, CblasLower, CblasNoTrans, CblasNonUnit, m->n,
+                    m->inverse, m->room, column, 1);
         left = l2 - l2 * l2 * cblas_ddot(m->n, column, 1, column, 1);
         if (fabs(mean) > CERTAIN * sqrt(fmax(left, 1e-12))) {
             f->worse[k] = mean < 0 ? 1 : -1; /* labels: -1 failed */
