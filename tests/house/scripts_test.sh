@@ -8,7 +8,7 @@ set -euo pipefail
 cd "$1"
 status=0
 scripts=(scripts/deps scripts/format scripts/quickstart scripts/test
-    scripts/tidy scripts/slurm/tune.sbatch .ci/run tests/*/*.sh)
+    scripts/tidy scripts/slurm/sandbox scripts/slurm/*.sbatch .ci/run tests/*/*.sh)
 for script in "${scripts[@]}"; do
     bash -n "$script" || status=1
     [ -x "$script" ] || {
