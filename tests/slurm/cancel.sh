@@ -1,6 +1,6 @@
 #!/bin/bash
-# scancel in the midst of a search loses nothing: no result, no process, no
-# shared memory; the same line goes on with the study, on other ranks.
+# A job that scancel ends in the midst of a search loses nothing: no result, no
+# process, no shared memory; the same line goes on, on other ranks.
 #
 #   cancel.sh TRIREME SOURCE_DIR
 # shellcheck source=tests/slurm/lib.sh
