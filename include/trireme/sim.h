@@ -18,7 +18,12 @@ typedef enum tri_sim_dropped {
 } tri_sim_dropped;
 
 typedef struct tri_sim_settings {
-    int workers;     /* ranks of the virtual pool, 8 a host */
+    int workers;     /* ranks of the virtual pool */
+    int host_ranks;  /* of each host; 8 */
+    int slow_host;   /* counted from 0: slow by `slow`, in time and in what its
+                      * runs measure of speed; -1: none */
+    double slow;     /* times as slow; then every speed that is measured has an
+                      * interval of 1 % to either side */
     double spread;   /* S: each rank is 1 + |N(0,S)| times as slow for good, a
                       * run as slow as its slowest rank */
     double straggle; /* S: each run lasts x (1 + |N(0,S)|) */

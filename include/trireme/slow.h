@@ -23,11 +23,13 @@
  * Judgement.  The suspect is flagged (`flaky` in /runs) if it is slower than
  * what was measured elsewhere, at the same rung; else it is acquitted, and
  * stays as one more measurement.  A flag is one against each rank that the run
- * had.  What stands against ranks is taken back by an acquittal, and wherever a
- * run of theirs is compared and is not slower, so that of ranks that were slow
- * only through another's fault little stands for long.  A rank with two flags
- * (TRI_SLOW_FLAGS) is benched until the end of the opening: it is used by
- * groups that are larger than all other ranks together.
+ * had, or, where that explains it, against some of them: those on hosts that
+ * have benched ranks, else those that were flagged before.  What stands against
+ * ranks is taken back by an acquittal, and wherever a run of theirs is compared
+ * and is not slower, so that of ranks that were slow only through another's
+ * fault little stands for long.  A rank with two flags (TRI_SLOW_FLAGS) is
+ * benched until the end of the opening: it is used by groups that are larger
+ * than all other ranks together.
  *
  * A trial that cannot be measured again, as the budget is spent or the opening
  * over, has the suspect's result, or runs again like one that was interrupted.

@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define MAX_WARM 32
@@ -32,6 +33,8 @@ enum {
     KEY_WORKERS = 0x2001,
     KEY_STRAGGLE,
     KEY_SPREAD,
+    KEY_HOST_RANKS,
+    KEY_SLOW,
     KEY_DROP,
     KEY_DROPPED,
     KEY_NODE_LOSS,
@@ -54,12 +57,15 @@ static const struct argp_option options[] = {
          "Each run lasts 1 + |N(0,S)| times as long", 0},
         {"spread", KEY_SPREAD, "S", 0,
          "Each rank is 1 + |N(0,S)| times as slow for good", 0},
+        {"host-ranks", KEY_HOST_RANKS, "N", 0, "Ranks of each host (8)", 0},
+        {"slow", KEY_SLOW, "HOST:FACTOR", 0,
+         "A host, from 0, that is so many times as slow", 0},
         {"drop", KEY_DROP, "P", 0,
          "Probability a virtual second that a run is lost", 0},
         {"dropped", KEY_DROPPED, "HOW", 0,
          "What becomes of it: requeued, resumed or lost", 0},
         {"node-loss", KEY_NODE_LOSS, "P", 0,
-         "Probability a virtual second that a host of 8 ranks goes down", 0},
+         "Probability a virtual second that a host goes down", 0},
         {"node-down", KEY_NODE_DOWN, "S", 0,
          "Seconds until it is back; for good without", 0},
         {"latency", KEY_LATENCY, "S", 0, "Seconds that a message takes", 0},
@@ -96,6 +102,36 @@ static error_t parse_dropped(const char *arg, tri_sim_dropped *out)
     return EINVAL;
 }
 
+static error_t parse_host_ranks(const char *arg, int *out)
+{
+    int64_t n;
+    error_t e = tri_app_int("host-ranks", arg, 1, 1000000, &n);
+
+    *out = e ? *out : (int)n;
+    return e;
+}
+
+static error_t parse_slow(const char *arg, tri_sim_settings *set)
+{
+    char *end;
+    long host = strtol(arg, &end, 10);
+    double factor;
+
+    if (end == arg || *end != ':' || host < 0 || host > 1000000) {
+        TRI_FAIL(TRI_EINVAL,
+                 "--slow takes HOST:FACTOR, a host's number from 0 and how "
+                 "many times as slow it is, not '%s'",
+                 arg);
+        return EINVAL;
+    }
+    if (tri_app_real("slow", end + 1, 1, 1e6, &factor)) {
+        return EINVAL;
+    }
+    set->slow_host = (int)host;
+    set->slow = factor;
+    return 0;
+}
+
 static error_t parse_cluster(int key, char *arg, struct argp_state *state)
 {
     sim_options *o = state->input;
@@ -105,6 +141,10 @@ static error_t parse_cluster(int key, char *arg, struct argp_state *state)
         return tri_app_real("straggle", arg, 0, 1e6, &o->set.straggle);
     case KEY_SPREAD:
         return tri_app_real("spread", arg, 0, 1e6, &o->set.spread);
+    case KEY_HOST_RANKS:
+        return parse_host_ranks(arg, &o->set.host_ranks);
+    case KEY_SLOW:
+        return parse_slow(arg, &o->set);
     case KEY_DROP:
         return tri_app_real("drop", arg, 0, 1, &o->set.drop);
     case KEY_DROPPED:
@@ -224,6 +264,32 @@ static json_t *best_configuration(const tri_sim_result *r, const tri_ctl *ctl)
     return tri_app_json_config(tri_ctl_study(ctl)->space, v.config);
 }
 
+/* Runs flagged for slow ranks. */
+static int64_t n_flagged(const tri_ctl *ctl)
+{
+    int64_t n = 0;
+
+    for (int64_t i = 0; i < tri_ctl_n_runs(ctl); i++) {
+        tri_run_view v;
+
+        tri_ctl_run(ctl, i, &v);
+        n += v.slow == TRI_SLOW_FLAGGED;
+    }
+    return n;
+}
+
+static void add_slow(json_t *o, const tri_ctl *ctl)
+{
+    json_t *slow = json_object();
+    tri_progress p;
+
+    tri_ctl_progress(ctl, &p);
+    json_object_set_new(slow, "remeasured", json_integer(p.remeasured));
+    json_object_set_new(slow, "flagged", json_integer(n_flagged(ctl)));
+    json_object_set_new(slow, "benched", json_integer(p.ranks_benched));
+    json_object_set_new(o, "slow", slow);
+}
+
 static void print_json(const sim_options *from, const tri_sim_result *r,
                        const tri_ctl *ctl)
 {
@@ -248,11 +314,25 @@ static void print_json(const sim_options *from, const tri_sim_result *r,
     if (from->curves) {
         json_object_set_new(o, "missing", json_integer(r->missing));
     }
+    if (from->set.slow_host >= 0) {
+        add_slow(o, ctl);
+    }
     json_object_set_new(o, "history", history);
     tri_app_json_print(o);
 }
 
-static void print_text(const tri_sim_result *r, const tri_ctl *ctl)
+static void print_slow(const tri_ctl *ctl)
+{
+    tri_progress p;
+
+    tri_ctl_progress(ctl, &p);
+    printf("slow ranks    %" PRId64 " runs measured again, %" PRId64
+           " flagged, %d ranks benched\n",
+           p.remeasured, n_flagged(ctl), p.ranks_benched);
+}
+
+static void print_text(const sim_options *from, const tri_sim_result *r,
+                       const tri_ctl *ctl)
 {
     char a[32];
     char b[32];
@@ -275,6 +355,9 @@ static void print_text(const tri_sim_result *r, const tri_ctl *ctl)
     if (r->repeated_steps > 0) {
         printf("waste         %" PRId64 " units of resource done again\n",
                r->repeated_steps);
+    }
+    if (from->set.slow_host >= 0) {
+        print_slow(ctl);
     }
     if (isnan(r->optimum)) {
         return;
@@ -463,7 +546,7 @@ static int report(const sim_options *o, const tri_sim_result *result,
     if (o->common.json) {
         print_json(o, result, ctl);
     } else {
-        print_text(result, ctl);
+        print_text(o, result, ctl);
     }
     if (p.state != TRI_CTL_ENDED) {
         return TRI_EXIT_DONE;

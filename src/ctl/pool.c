@@ -27,6 +27,9 @@ void tri_ctl_empty_pool(tri_ctl *ctl)
     ctl->n_ranks = ctl->n_up = ctl->n_busy = ctl->n_struck = 0;
     ctl->n_benched = 0;
     ctl->benched_since = NAN;
+    for (int i = 0; i < ctl->n_hosts; i++) {
+        ctl->hosts[i].benched = 0;
+    }
     ctl->pool_changed = ctl->pack_stale = 1;
     tri_pack_fini(&ctl->pack);
 }
@@ -227,7 +230,7 @@ void tri_ctl_bench_rank(tri_ctl *ctl, int32_t rank)
     tri_rank_row *r = tri_ctl_rank_row(ctl, rank);
 
     if (r && !r->benched) {
-        r->benched = 1;
+        r->benched = ctl->hosts[r->host].benched = 1;
         ctl->n_benched += r->state == TRI_RANK_UP;
         ctl->benched_since = ctl->now;
         tell_pack(ctl, r);

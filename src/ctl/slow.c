@@ -206,12 +206,37 @@ void tri_ctl_suspect(tri_ctl *ctl, tri_run_row *r)
 
 /* ---- judgement ----------------------------------------------------------- */
 
+/* How well a rank explains that a run of it was slow: its host has benched
+ * ones, it was flagged before, or neither. */
+static int explains(const tri_ctl *ctl, const tri_rank_row *r)
+{
+    return ctl->hosts[r->host].benched ? 2 : r->flags > 0;
+}
+
+/* One more against the ranks that explain it best. */
 static void flag(tri_ctl *ctl, const tri_run_view *v)
 {
+    int best = 0;
+
+    for (int i = 0; i < v->n_ranks; i++) {
+        const tri_rank_row *r = tri_ctl_rank_row(ctl, v->ranks[i]);
+
+        if (r && explains(ctl, r) > best) {
+            best = explains(ctl, r);
+        }
+    }
     for (int i = 0; i < v->n_ranks; i++) {
         tri_rank_row *r = tri_ctl_rank_row(ctl, v->ranks[i]);
 
-        if (r && ++r->flags >= TRI_SLOW_FLAGS) {
+        if (r) {
+            r->flags = (uint8_t)(r->flags +
+                                 (!r->benched && explains(ctl, r) == best));
+        }
+    }
+    for (int i = 0; i < v->n_ranks; i++) {
+        const tri_rank_row *r = tri_ctl_rank_row(ctl, v->ranks[i]);
+
+        if (r && r->flags >= TRI_SLOW_FLAGS) {
             tri_ctl_bench_rank(ctl, r->rank);
         }
     }

@@ -88,6 +88,7 @@ typedef struct tri_host {
     double lost_s; /* when a group of it was last lost */
     int64_t lost_trial;
     uint8_t charged; /* that loss raised the trial's suspicion */
+    uint8_t benched; /* ranks of it were, in this opening */
 } tri_host;
 
 typedef struct tri_rank_row {

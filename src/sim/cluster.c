@@ -67,6 +67,28 @@ static void measure(const tri_study *study, double value, tri_ev_outcome *o)
     o->step_s = m.step_s;
 }
 
+/* Slow ranks are slow in what they measure of speed, too.  With one such host
+ * every speed has an interval, so that it can be found. */
+#define INTERVAL 0.01
+
+static void slow_down(const tri_cluster *m, const tri_slot *s,
+                      tri_ev_outcome *o)
+{
+    double times = tri_cluster_slowness(m, s->ranks, s->n_ranks);
+    double speed;
+
+    o->tokens_per_s /= times;
+    o->samples_per_s /= times;
+    o->step_s *= times;
+    speed = !isnan(o->tokens_per_s)    ? o->tokens_per_s
+            : !isnan(o->samples_per_s) ? o->samples_per_s
+                                       : o->step_s;
+    if (speed > 0) { /* what a synthetic curve makes of it may not be */
+        o->lo = (1 - INTERVAL) * speed;
+        o->hi = (1 + INTERVAL) * speed;
+    }
+}
+
 /* The digits of x >= 0 to `at`; returns where they end. */
 static char *put_number(char *at, int64_t x)
 {
@@ -163,7 +185,8 @@ static tri_status start(tri_cluster *m, int slot)
     double survives;
 
     tri_curve_at(m->source, s->config, s->run, s->from, s->to, &s->end);
-    s->lasts_s = s->end.duration_s * straggling(m, key) * pace(m, s);
+    s->lasts_s = s->end.duration_s * straggling(m, key) * pace(m, s) *
+                 tri_cluster_slowness(m, s->ranks, s->n_ranks);
     survives = survival(m, key);
     s->state = TRI_SLOT_RUNNING;
     s->start_s = m->now_s + latency;
@@ -255,6 +278,9 @@ static tri_status finish_run(tri_cluster *m, int slot)
     /* of memory nothing is known: it was enough */
     e.u.outcome.peak_bytes = e.u.outcome.rss_bytes = 0;
     measure(m->study, s->end.objective, &e.u.outcome);
+    if (m->set->slow_host >= 0) {
+        slow_down(m, s, &e.u.outcome);
+    }
     tri_curve_measured(m->study, s->end.objective, &measured);
     TRI_TRY(tri_score_add(
             &m->score, s->trial, s->rung,

@@ -11,8 +11,6 @@
 
 #include "trireme/think.h"
 
-#define TRI_SIM_RANKS_A_HOST 8
-
 typedef enum tri_happening {
     TRI_HAPPENS_FORMED,
     TRI_HAPPENS_END, /* of a run's work, well or ill */
@@ -49,6 +47,10 @@ typedef struct tri_cluster {
 
 /* The paces of the ranks, for the whole simulation.  TRI_ENOMEM. */
 tri_status tri_cluster_draw_paces(tri_cluster *m);
+/* How much slower a run on these ranks is for being on the slow host: 1: not.
+ */
+double tri_cluster_slowness(const tri_cluster *m, const int32_t *ranks,
+                            int n_ranks);
 /* What is to happen to hosts from now on. */
 tri_status tri_cluster_expect_nodes(tri_cluster *m);
 

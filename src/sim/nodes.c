@@ -35,6 +35,22 @@ tri_status tri_cluster_draw_paces(tri_cluster *m)
 
 /* ---- hosts ----------------------------------------------------------- */
 
+static int host_of(const tri_cluster *m, int32_t rank)
+{
+    return (rank - 1) / m->set->host_ranks;
+}
+
+double tri_cluster_slowness(const tri_cluster *m, const int32_t *ranks,
+                            int n_ranks)
+{
+    for (int i = 0; m->set->slow_host >= 0 && i < n_ranks; i++) {
+        if (host_of(m, ranks[i]) == m->set->slow_host) {
+            return m->set->slow;
+        }
+    }
+    return 1;
+}
+
 /* When the host goes down next, `round` times after the first. */
 static tri_status expect_node(tri_cluster *m, int host, uint32_t round)
 {
@@ -51,7 +67,7 @@ static tri_status expect_node(tri_cluster *m, int host, uint32_t round)
 
 tri_status tri_cluster_expect_nodes(tri_cluster *m)
 {
-    int hosts = (m->workers - 1) / TRI_SIM_RANKS_A_HOST + 1;
+    int hosts = (m->workers - 1) / m->set->host_ranks + 1;
 
     /* what was expected in an earlier opening still is */
     for (int i = 0; m->set->node_loss > 0 && m->epoch == 1 && i < hosts; i++) {
@@ -60,17 +76,12 @@ tri_status tri_cluster_expect_nodes(tri_cluster *m)
     return TRI_OK;
 }
 
-static int host_of(int32_t rank)
-{
-    return (rank - 1) / TRI_SIM_RANKS_A_HOST;
-}
-
 static tri_status tell_ranks(tri_cluster *m, int host, int state)
 {
-    int first = host * TRI_SIM_RANKS_A_HOST + 1;
+    int first = host * m->set->host_ranks + 1;
 
     for (int rank = first;
-         rank < first + TRI_SIM_RANKS_A_HOST && rank <= m->workers && !m->ended;
+         rank < first + m->set->host_ranks && rank <= m->workers && !m->ended;
          rank++) {
         tri_event e = {.kind = TRI_EV_POOL};
         char name[32];
@@ -79,17 +90,19 @@ static tri_status tell_ranks(tri_cluster *m, int host, int state)
         e.u.pool = (tri_ev_pool){.rank = rank,
                                  .state = state,
                                  .host = name,
-                                 .cores = TRI_SIM_RANKS_A_HOST,
-                                 .device = ""};
+                                 .cores = m->set->host_ranks,
+                                 .device = "",
+                                 .binding = "",
+                                 .cpus = ""};
         TRI_TRY(tri_cluster_feed(m, &e));
     }
     return TRI_OK;
 }
 
-static int runs_on(const tri_slot *s, int host)
+static int runs_on(const tri_cluster *m, const tri_slot *s, int host)
 {
     for (int i = 0; s->state != TRI_SLOT_FREE && i < s->n_ranks; i++) {
-        if (host_of(s->ranks[i]) == host) {
+        if (host_of(m, s->ranks[i]) == host) {
             return 1;
         }
     }
@@ -103,7 +116,7 @@ static tri_status go_down(tri_cluster *m, const tri_heap_entry *e)
     m->idle = m->slots.n_free == m->slots.n ? m->idle + 1 : 0;
     TRI_TRY(tell_ranks(m, host, TRI_RANK_DOWN));
     for (int i = 0; i < m->slots.n && !m->ended; i++) {
-        if (runs_on(&m->slots.list[i], host)) {
+        if (runs_on(m, &m->slots.list[i], host)) {
             TRI_TRY(tri_cluster_lose(m, i, TRI_REASON_NODE_LOST));
         }
     }

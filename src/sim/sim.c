@@ -21,6 +21,9 @@
 void tri_sim_defaults(tri_sim_settings *settings)
 {
     *settings = (tri_sim_settings){.workers = 8,
+                                   .host_ranks = 8,
+                                   .slow_host = -1,
+                                   .slow = 1,
                                    .cost_s = 1,
                                    .node_down_s = INFINITY,
                                    .max_virtual_s = INFINITY,
@@ -51,6 +54,18 @@ static tri_status check_settings(const tri_sim_settings *s)
     if (s->workers < 1) {
         return TRI_FAIL(TRI_EINVAL, "a simulation with %d workers: at least 1",
                         s->workers);
+    }
+    if (s->host_ranks < 1) {
+        return TRI_FAIL(TRI_EINVAL, "hosts of %d ranks: at least 1",
+                        s->host_ranks);
+    }
+    if (s->slow_host > (s->workers - 1) / s->host_ranks) {
+        return TRI_FAIL(TRI_EINVAL, "no host %d: %d workers are on %d",
+                        s->slow_host, s->workers,
+                        (s->workers - 1) / s->host_ranks + 1);
+    }
+    if (!(s->slow >= 1 && s->slow < INFINITY)) {
+        return TRI_FAIL(TRI_EINVAL, "slow is %g: a factor from 1 on", s->slow);
     }
     if (!(s->node_down_s > 0)) {
         return TRI_FAIL(TRI_EINVAL, "node_down is %g: a time above 0",
@@ -117,6 +132,7 @@ static tri_status feed_open(tri_cluster *m)
     o->level = "virtual";
     o->machine_class = "virtual";
     o->no_timeouts = 1;
+    o->rules = TRI_RULES;
     o->may_think = m->set->think != NULL;
     if (o->epoch == 1) {
         o->warm = (tri_warm_row *)m->set->warm;
@@ -131,12 +147,14 @@ static tri_status feed_pool(tri_cluster *m)
         tri_event e = {.kind = TRI_EV_POOL};
         char host[32];
 
-        snprintf(host, sizeof host, "v%04d", (rank - 1) / TRI_SIM_RANKS_A_HOST);
+        snprintf(host, sizeof host, "v%04d", (rank - 1) / m->set->host_ranks);
         e.u.pool = (tri_ev_pool){.rank = rank,
                                  .state = TRI_RANK_UP,
                                  .host = host,
-                                 .cores = TRI_SIM_RANKS_A_HOST,
-                                 .device = ""};
+                                 .cores = m->set->host_ranks,
+                                 .device = "",
+                                 .binding = "",
+                                 .cpus = ""};
         TRI_TRY(tri_cluster_feed(m, &e));
     }
     return feed_clock(m);

@@ -7,6 +7,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const char format[] = "study: machines\n"
@@ -136,6 +137,86 @@ static void all_hosts_go_down(void **state)
     tri_sim_result_fini(&r);
 }
 
+/* ---- a slow host ----------------------------------------------------------
+ */
+
+static const char table_study[] =
+        "study: slow\nmodel: {kind: table, file: t.csv, parameters: [n, x], "
+        "objective: tokens_per_s}\nspace: table\nranks: n\n"
+        "objective: {maximize: tokens_per_s, compare: total}\n"
+        "search: random\nresource: {unit: steps, min: 1, max: 64, eta: 4}\n"
+        "budget: {trials: 300}\nfinals: {top: 3, repeats: 3}\n";
+
+static char *make_table(void)
+{
+    char *csv = calloc(1, 1 << 16);
+    size_t at;
+
+    assert_non_null(csv);
+    at = (size_t)snprintf(csv, 1 << 16, "n,x,tokens_per_s\n");
+    for (int n = 1; n <= 4; n *= 2) {
+        for (int x = 0; x < 120; x++) {
+            at += (size_t)snprintf(csv + at, (1 << 16) - at, "%d,%d,%d\n", n, x,
+                                   100 * n + x * 37 % 120);
+        }
+    }
+    return csv;
+}
+
+/* Runs that were flagged, all of the slow host; *benched: ranks, of it too. */
+static int play_slow(const tri_study *study, const tri_sim_settings *set,
+                     int *benched)
+{
+    tri_sim_result r;
+    tri_ctl *ctl;
+    int flagged = 0;
+
+    simulate(study, set, &r, &ctl);
+    assert_int_equal(r.end_status, 0);
+    for (int64_t i = 0; i < tri_ctl_n_runs(ctl); i++) {
+        tri_run_view v;
+        int is_on = 0;
+
+        tri_ctl_run(ctl, i, &v);
+        for (int k = 0; k < v.n_ranks; k++) {
+            is_on |= (v.ranks[k] - 1) / set->host_ranks == set->slow_host;
+        }
+        flagged += v.slow == TRI_SLOW_FLAGGED;
+        assert_true(is_on || v.slow == TRI_SLOW_NOT);
+    }
+    *benched = 0;
+    for (int i = 0; i < tri_ctl_n_ranks(ctl); i++) {
+        tri_rank_view v;
+
+        tri_ctl_rank(ctl, i, &v);
+        *benched += v.state == TRI_RANK_BENCHED;
+    }
+    tri_ctl_destroy(ctl);
+    tri_sim_result_fini(&r);
+    return flagged;
+}
+
+static void a_slow_host_is_found(void **state)
+{
+    tri_sim_settings set = cluster(24);
+    char *csv = make_table();
+    tri_study *study = read_table_study(table_study, csv);
+    int benched;
+
+    (void)state;
+    set.host_ranks = 4;
+    for (set.slow_host = 0; set.slow_host < 6; set.slow_host++) {
+        set.slow = 1.3;
+        assert_true(play_slow(study, &set, &benched) >= 2);
+        assert_in_range(benched, 1, 8);
+        set.slow = 1.08; /* less than a tenth */
+        assert_int_equal(play_slow(study, &set, &benched), 0);
+        assert_int_equal(benched, 0);
+    }
+    tri_study_destroy(study);
+    free(csv);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -144,6 +225,7 @@ int main(void)
             cmocka_unit_test(dropped_runs),
             cmocka_unit_test(hosts_go_down_and_come_back),
             cmocka_unit_test(all_hosts_go_down),
+            cmocka_unit_test(a_slow_host_is_found),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
