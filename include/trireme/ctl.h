@@ -190,6 +190,9 @@ TRI_API const tri_config *tri_ctl_config(const tri_ctl *ctl, int64_t trial);
  * same memory: printing them takes longer than all else that a run costs.  The
  * digests of such commands are others. */
 TRI_API void tri_ctl_omit_texts(tri_ctl *ctl);
+/* A hint, without any effect but on speed: an event of `run` is near, and
+ * `next` if it is likely to be the next of all. */
+TRI_API void tri_ctl_expect(const tri_ctl *ctl, int64_t run, int next);
 TRI_API int64_t tri_ctl_n_runs(const tri_ctl *ctl);
 TRI_API void tri_ctl_run(const tri_ctl *ctl, int64_t run, tri_run_view *out);
 TRI_API int tri_ctl_n_ranks(const tri_ctl *ctl);

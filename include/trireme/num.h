@@ -17,6 +17,13 @@ TRI_API double tri_exp(double x);
 /* x to the y for x >= 0, by exp and log; exact where y is whole, |y| <= 64 and
  * every power on the way is exact. */
 TRI_API double tri_pow(double x, double y);
+/* For many powers of one base: x, and its logarithm in two parts. */
+typedef struct tri_power_base {
+    double x, log_hi, log_lo;
+} tri_power_base;
+TRI_API tri_power_base tri_power_base_of(double x);
+/* tri_pow(x, y), the same bits. */
+TRI_API double tri_power(const tri_power_base *base, double y);
 /* Inverse of the standard normal distribution function, 0 < p < 1 (Wichura,
  * AS 241, PPND16). */
 TRI_API double tri_normal_quantile(double p);

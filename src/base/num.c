@@ -248,9 +248,8 @@ static double exact_power(double x, int n)
     return y;
 }
 
-static double wide_power(double x, double y)
+static double wide_power(twofold l, double y)
 {
-    twofold l = wide_log(x);
     double coarse = y * l.hi;
     twofold p;
 
@@ -263,8 +262,16 @@ static double wide_power(double x, double y)
     return coarse < INFINITY ? coarse + coarse * p.lo : coarse;
 }
 
-double tri_pow(double x, double y)
+tri_power_base tri_power_base_of(double x)
 {
+    twofold l = is_special(x) ? (twofold){NAN, NAN} : wide_log(x);
+
+    return (tri_power_base){x, l.hi, l.lo};
+}
+
+double tri_power(const tri_power_base *base, double y)
+{
+    double x = base->x;
     double exact;
 
     if (y == 0 || x == 1) {
@@ -282,5 +289,12 @@ double tri_pow(double x, double y)
             return y > 0 ? exact : 1 / exact;
         }
     }
-    return wide_power(x, y);
+    return wide_power((twofold){base->log_hi, base->log_lo}, y);
+}
+
+double tri_pow(double x, double y)
+{
+    tri_power_base base = tri_power_base_of(x);
+
+    return tri_power(&base, y);
 }

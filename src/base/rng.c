@@ -21,23 +21,22 @@ typedef struct block {
     uint32_t w0, w1, w2, w3;
 } block;
 
-static inline block turn(block c, uint32_t k0, uint32_t k1)
+static inline block philox(block b, uint32_t k0, uint32_t k1)
 {
-    uint64_t p0 = (uint64_t)0xD2511F53u * c.w0;
-    uint64_t p1 = (uint64_t)0xCD9E8D57u * c.w2;
+    uint64_t c0 = b.w0, c1 = b.w1, c2 = b.w2, c3 = b.w3;
 
-    return (block){(uint32_t)(p1 >> 32) ^ c.w1 ^ k0, (uint32_t)p1,
-                   (uint32_t)(p0 >> 32) ^ c.w3 ^ k1, (uint32_t)p0};
-}
+    for (int round = 0; round < 10; round++) {
+        uint64_t p0 = 0xD2511F53u * c0;
+        uint64_t p1 = 0xCD9E8D57u * c2;
 
-static inline block philox(block c, uint32_t k0, uint32_t k1)
-{
-    for (uint32_t round = 0; round < 10; round++) {
-        c = turn(c, k0, k1);
+        c0 = (p1 >> 32) ^ c1 ^ k0;
+        c2 = (p0 >> 32) ^ c3 ^ k1;
+        c1 = (uint32_t)p1;
+        c3 = (uint32_t)p0;
         k0 += 0x9E3779B9u; /* the golden ratio */
         k1 += 0xBB67AE85u; /* sqrt(3) - 1 */
     }
-    return c;
+    return (block){(uint32_t)c0, (uint32_t)c1, (uint32_t)c2, (uint32_t)c3};
 }
 
 void tri_philox(const uint32_t counter[4], const uint32_t key[2],

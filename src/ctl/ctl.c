@@ -8,6 +8,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#define LINE_BYTES 64 /* of a cache */
+
 tri_status tri_ctl_create(tri_ctl **out)
 {
     tri_ctl *ctl = calloc(1, sizeof *ctl);
@@ -28,6 +30,33 @@ tri_status tri_ctl_create(tri_ctl **out)
 void tri_ctl_omit_texts(tri_ctl *ctl)
 {
     ctl->no_texts = 1;
+}
+
+/* Rows of a run that began long ago have left the caches: they are fetched
+ * while something else is decided. */
+void tri_ctl_expect(const tri_ctl *ctl, int64_t run, int next)
+{
+    const tri_run_row *r;
+
+    if (run < 0 || run >= ctl->n_runs) {
+        return;
+    }
+    r = &ctl->runs[run];
+    if (!next) {
+        for (size_t at = 0; at < sizeof *r; at += LINE_BYTES) {
+            __builtin_prefetch((const char *)r + at);
+        }
+        return;
+    }
+    for (size_t at = 0; at < sizeof *ctl->trials; at += LINE_BYTES) {
+        __builtin_prefetch((const char *)&ctl->trials[r->v.trial] + at);
+    }
+    if (r->live >= 0) {
+        const tri_rank_row *rank = tri_ctl_rank_row(ctl, r->v.ranks[0]);
+
+        __builtin_prefetch(&ctl->lives[r->live]);
+        __builtin_prefetch(rank);
+    }
 }
 
 static void free_lists(tri_ctl *ctl)
@@ -225,7 +254,12 @@ static int by_number(const void *a, const void *b)
 
 static void sort(tri_numbers *n)
 {
-    if (n->n > 1) {
+    if (n->n == 2 && n->list[0] > n->list[1]) {
+        int64_t first = n->list[1];
+
+        n->list[1] = n->list[0];
+        n->list[0] = first;
+    } else if (n->n > 2) {
         qsort(n->list, n->n, sizeof *n->list, by_number);
     }
 }

@@ -3,10 +3,14 @@
  */
 #include "src/ctl/keep.h"
 
+#include "src/base/grow.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #define BLOCK_BYTES 65536
+#define LARGE_BYTES (((size_t)4 << 20) - sizeof(tri_keep_block))
+#define MANY        32 /* blocks, behind which they are large */
 #define ALIGN       16
 
 struct tri_keep_block {
@@ -22,12 +26,14 @@ void *tri_keep_bytes(tri_keep *keep, size_t bytes)
 
     bytes = (bytes + ALIGN - 1) / ALIGN * ALIGN;
     if (!b || b->room - b->used < bytes) {
-        size_t room = bytes > BLOCK_BYTES ? bytes : BLOCK_BYTES;
+        size_t room = keep->blocks < MANY ? BLOCK_BYTES : LARGE_BYTES;
 
-        b = malloc(sizeof *b + room);
+        room = bytes > room ? bytes : room;
+        b = tri_rows_grow(NULL, 0, sizeof *b + room);
         if (!b) {
             return NULL;
         }
+        keep->blocks++;
         b->before = keep->last;
         b->used = 0;
         b->room = room;
@@ -60,6 +66,7 @@ void tri_keep_reset(tri_keep *keep)
 
         free(keep->last);
         keep->last = before;
+        keep->blocks--;
     }
     if (keep->last) {
         keep->last->used = 0;
@@ -70,5 +77,5 @@ void tri_keep_fini(tri_keep *keep)
 {
     tri_keep_reset(keep);
     free(keep->last);
-    keep->last = NULL;
+    *keep = (tri_keep){NULL, 0};
 }

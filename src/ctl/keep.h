@@ -12,6 +12,7 @@ typedef struct tri_keep_block tri_keep_block;
 
 typedef struct tri_keep {
     tri_keep_block *last; /* zeroed: empty */
+    int blocks;
 } tri_keep;
 
 /* `bytes` of zeroed memory, aligned for any type; NULL if there is none. */

@@ -3,6 +3,8 @@
  */
 #include "src/ctl/median.h"
 
+#include "src/base/grow.h"
+
 #include <math.h>
 #include <stdlib.h>
 
@@ -44,14 +46,16 @@ static double pop(double *heap, size_t *n)
 static tri_status grow(tri_running_median *m)
 {
     size_t room = m->room ? 2 * m->room : 64;
-    double *low = realloc(m->low, room * sizeof *low);
+    double *low =
+            tri_rows_grow(m->low, m->n_low * sizeof *low, room * sizeof *low);
     double *high;
 
     if (!low) {
         return TRI_FAIL(TRI_ENOMEM, "no memory for %zu durations", room);
     }
     m->low = low;
-    high = realloc(m->high, room * sizeof *high);
+    high = tri_rows_grow(m->high, m->n_high * sizeof *high,
+                         room * sizeof *high);
     if (!high) {
         return TRI_FAIL(TRI_ENOMEM, "no memory for %zu durations", room);
     }

@@ -3,12 +3,16 @@
  * nothing; keeps the lists of what changed, the queue, and who holds which
  * ranks.
  */
+#include "src/base/grow.h"
 #include "src/ctl/state.h"
 
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define FIRST_ROOM_MOST (1 << 20)
+#define TRIAL_BITS      40 /* in by_hash; above them bits of the hash */
 
 tri_status tri_numbers_add(tri_numbers *n, int64_t x)
 {
@@ -30,8 +34,9 @@ tri_status tri_ctl_emit(tri_ctl *ctl, const tri_command *command)
 {
     if (ctl->n_commands == ctl->command_room) {
         int room = ctl->command_room ? 2 * ctl->command_room : 16;
-        tri_command *grown =
-                realloc(ctl->commands, (size_t)room * sizeof *grown);
+        tri_command *grown = tri_rows_grow(
+                ctl->commands, (size_t)ctl->n_commands * sizeof *grown,
+                (size_t)room * sizeof *grown);
 
         if (!grown) {
             return TRI_FAIL(TRI_ENOMEM, "no memory for %d commands", room);
@@ -78,11 +83,18 @@ int64_t tri_ctl_find_trial(const tri_ctl *ctl, const tri_config *config,
     }
     for (at = bucket_of(ctl, hash); ctl->by_hash[at];
          at = (at + 1) & (ctl->by_hash_room - 1)) {
-        const tri_trial_row *t = &ctl->trials[ctl->by_hash[at] - 1];
+        int64_t trial;
 
-        if (t->hash == hash &&
-            tri_space_equal(ctl->study->space, t->config, config)) {
-            return ctl->by_hash[at] - 1;
+        if ((ctl->by_hash[at] ^ hash) >> TRIAL_BITS) {
+            continue; /* without a look at the row */
+        }
+        trial = (int64_t)(ctl->by_hash[at] &
+                          (((uint64_t)1 << TRIAL_BITS) - 1)) -
+                1;
+        if (ctl->trials[trial].hash == hash &&
+            tri_space_equal(ctl->study->space, ctl->trials[trial].config,
+                            config)) {
+            return trial;
         }
     }
     return -1;
@@ -90,34 +102,50 @@ int64_t tri_ctl_find_trial(const tri_ctl *ctl, const tri_config *config,
 
 static void place_hash(tri_ctl *ctl, int64_t trial)
 {
-    size_t at = bucket_of(ctl, ctl->trials[trial].hash);
+    uint64_t hash = ctl->trials[trial].hash;
+    size_t at = bucket_of(ctl, hash);
 
     while (ctl->by_hash[at]) {
         at = (at + 1) & (ctl->by_hash_room - 1);
     }
-    ctl->by_hash[at] = trial + 1;
+    ctl->by_hash[at] = hash >> TRIAL_BITS << TRIAL_BITS | ((uint64_t)trial + 1);
+}
+
+/* Rows to begin with: as many as the budget allows, so that they need not
+ * move; memory that is never written to costs nothing. */
+static int64_t first_room(int64_t budget)
+{
+    int64_t room = 64;
+
+    while (room < budget && room < FIRST_ROOM_MOST) {
+        room *= 2;
+    }
+    return room;
 }
 
 static tri_status make_trial_room(tri_ctl *ctl)
 {
-    int64_t room = ctl->trial_room ? 2 * ctl->trial_room : 64;
+    int64_t room = ctl->trial_room ? 2 * ctl->trial_room
+                                   : first_room(ctl->study->budget.trials);
     tri_trial_row *grown;
-    int64_t *table;
+    uint64_t *table;
 
     if (ctl->n_trials < ctl->trial_room) {
         return TRI_OK;
     }
-    grown = realloc(ctl->trials, (size_t)room * sizeof *grown);
+    grown = tri_rows_grow(ctl->trials, (size_t)ctl->n_trials * sizeof *grown,
+                          (size_t)room * sizeof *grown);
     if (!grown) {
         return TRI_FAIL(TRI_ENOMEM, "no memory for %lld trials",
                         (long long)room);
     }
     ctl->trials = grown;
-    table = calloc((size_t)room * 2, sizeof *table);
+    table = tri_rows_grow(NULL, 0, (size_t)room * 2 * sizeof *table);
     if (!table) {
         return TRI_FAIL(TRI_ENOMEM, "no memory for %lld trials",
                         (long long)room);
     }
+    memset(table, 0, (size_t)room * 2 * sizeof *table);
     free(ctl->by_hash);
     ctl->by_hash = table;
     ctl->by_hash_room = (size_t)room * 2;
@@ -272,13 +300,16 @@ static tri_status make_life_room(tri_ctl *ctl)
 
 static tri_status make_run_room(tri_ctl *ctl)
 {
-    int64_t room = ctl->run_room ? 2 * ctl->run_room : 64;
+    const int64_t trials = ctl->study->budget.trials;
+    int64_t room =
+            ctl->run_room ? 2 * ctl->run_room : first_room(trials + trials / 2);
     tri_run_row *grown;
 
     if (ctl->n_runs < ctl->run_room) {
         return TRI_OK;
     }
-    grown = realloc(ctl->runs, (size_t)room * sizeof *grown);
+    grown = tri_rows_grow(ctl->runs, (size_t)ctl->n_runs * sizeof *grown,
+                          (size_t)room * sizeof *grown);
     if (!grown) {
         return TRI_FAIL(TRI_ENOMEM, "no memory for %lld runs", (long long)room);
     }

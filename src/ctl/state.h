@@ -224,7 +224,7 @@ struct tri_ctl {
     int32_t *elsewhere;   /* and the ranks that it would be on */
     int64_t n_repeated;   /* runs measured again for slow.h, in the search */
 
-    int64_t *by_hash; /* trial + 1, 0: empty */
+    uint64_t *by_hash; /* trial + 1 under bits of its hash, 0: empty */
     size_t by_hash_room;
 
     tri_numbers queue; /* trials; those before queue_at are gone */

@@ -4,6 +4,8 @@
  */
 #include "src/sched/brackets.h"
 
+#include "src/base/grow.h"
+
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
@@ -180,7 +182,8 @@ tri_status tri_brackets_reserve(tri_brackets *b, int64_t trial)
         room *= 2;
     }
     if (room > b->entry_room) {
-        grown = realloc(b->entries, (size_t)room * sizeof *grown);
+        grown = tri_rows_grow(b->entries, (size_t)b->n_entries * sizeof *grown,
+                              (size_t)room * sizeof *grown);
         if (!grown) {
             return TRI_FAIL(TRI_ENOMEM, "no memory for %lld trials",
                             (long long)room);

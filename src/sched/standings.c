@@ -5,6 +5,8 @@
  */
 #include "src/sched/standings.h"
 
+#include "src/base/grow.h"
+
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
@@ -34,7 +36,8 @@ static tri_status reserve_pages(tri_nodes *nodes, uint32_t more)
         room *= 2;
     }
     grown = room <= UINT32_MAX
-                    ? realloc(nodes->page, (size_t)room * sizeof *grown)
+                    ? tri_rows_grow(nodes->page, nodes->n_pages * sizeof *grown,
+                                    (size_t)room * sizeof *grown)
                     : NULL;
     if (!grown) {
         return TRI_FAIL(TRI_ENOMEM, "no memory for %u results",
@@ -64,7 +67,8 @@ tri_status tri_nodes_reserve(tri_nodes *nodes, uint32_t more)
     while (room < need) {
         room *= 2;
     }
-    grown = realloc(nodes->node, room * sizeof *grown);
+    grown = tri_rows_grow(nodes->node, nodes->n * sizeof *grown,
+                          room * sizeof *grown);
     if (!grown) {
         return TRI_FAIL(TRI_ENOMEM, "no memory for %u results", room);
     }
@@ -86,9 +90,15 @@ void tri_nodes_fini(tri_nodes *nodes)
 
 static uint32_t new_page(tri_nodes *nodes, int is_leaf)
 {
+    tri_page *p;
+
     assert(nodes->n_pages < nodes->page_room);
-    nodes->page[nodes->n_pages].n = 0;
-    nodes->page[nodes->n_pages].is_leaf = (uint8_t)is_leaf;
+    p = &nodes->page[nodes->n_pages];
+    p->n = 0;
+    p->is_leaf = (uint8_t)is_leaf;
+    for (int i = 0; i < TRI_PAGE_ITEMS; i++) {
+        p->score[i] = INFINITY;
+    }
     return nodes->n_pages++;
 }
 
@@ -115,16 +125,15 @@ static double key_of(const tri_node *n)
     return n->last ? INFINITY : n->score;
 }
 
-/* How many items of a page begin at `node` or before it: item 0 of pages always
- * does, since what it begins with may be none of the first by now. */
+/* How many items of a page begin at `node` or before it. */
 static int n_up_to(const tri_nodes *nodes, const tri_page *p, uint32_t node)
 {
     const tri_node *n = &nodes->node[node];
     double key = key_of(n);
-    int i = !p->is_leaf;
+    int i = 0;
 
-    while (i < p->n && p->score[i] < key) {
-        i++;
+    for (int k = 0; k < TRI_PAGE_ITEMS; k++) { /* no branch to guess at */
+        i += p->score[k] < key;
     }
     while (i < p->n && !(p->score[i] > key) &&
            !before(n, &nodes->node[p->first[i]])) {
@@ -175,6 +184,9 @@ static uint32_t cut(tri_nodes *nodes, uint32_t full)
     if (!from->is_leaf) {
         memcpy(to->page, from->page + HALF, HALF * sizeof *to->page);
     }
+    for (int i = HALF; i < TRI_PAGE_ITEMS; i++) {
+        from->score[i] = INFINITY;
+    }
     from->n = to->n = HALF;
     return fresh;
 }
@@ -209,7 +221,7 @@ static void raise_root(tri_nodes *nodes, uint32_t *root)
     tri_page *p = &nodes->page[above];
 
     p->n = 1;
-    p->score[0] = old->score[0];
+    p->score[0] = -INFINITY;
     p->first[0] = old->first[0];
     p->page[0] = *root;
     p->size[0] = p->n_eligible[0] = 0;

@@ -29,11 +29,13 @@ typedef struct tri_node {
 
 /* Items in order: results in a leaf, else pages. */
 typedef struct tri_page {
-    double score[TRI_PAGE_ITEMS];   /* of `first`; infinite if it is last */
-    uint32_t first[TRI_PAGE_ITEMS]; /* node: none of the item stands before it,
-                                     * but for item 0, which takes all */
-    uint32_t page[TRI_PAGE_ITEMS];  /* not in a leaf */
-    uint32_t size[TRI_PAGE_ITEMS];  /* results in the item */
+    /* of `first`; infinite if that is last, and where there is no item; of the
+     * first item of all, which takes whatever comes, minus infinity */
+    double score[TRI_PAGE_ITEMS];
+    uint32_t
+            first[TRI_PAGE_ITEMS]; /* node: none of the item stands before it */
+    uint32_t page[TRI_PAGE_ITEMS]; /* not in a leaf */
+    uint32_t size[TRI_PAGE_ITEMS]; /* results in the item */
     uint32_t n_eligible[TRI_PAGE_ITEMS];
     uint8_t n, is_leaf;
 } tri_page;

@@ -136,9 +136,23 @@ static tri_status happen(tri_cluster *m, double time_s, tri_happening kind,
                                  kind == TRI_HAPPENS_LOSS,
                         .kind = (int16_t)kind,
                         .slot = slot,
-                        .stamp = m->slots.list[slot].stamp};
+                        .stamp = m->slots.list[slot].stamp,
+                        .about = (int32_t)m->slots.list[slot].run};
 
     return tri_heap_push(&m->heap, e);
+}
+
+void tri_cluster_look_ahead(const tri_cluster *m)
+{
+    const tri_heap_entry *e = m->heap.entries;
+
+    for (size_t i = 0; i < 3 && i < m->heap.n; i++) {
+        if (e[i].slot >= 0 && e[i].slot < m->slots.n) {
+            __builtin_prefetch(&m->slots.list[e[i].slot]);
+            __builtin_prefetch(&m->slots.list[e[i].slot].end);
+        }
+        tri_ctl_expect(m->ctl, e[i].about, i == 0);
+    }
 }
 
 /* Time until a run is dropped: geometric with `drop` a unit, on real time. */

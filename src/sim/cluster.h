@@ -56,6 +56,8 @@ tri_status tri_cluster_expect_nodes(tri_cluster *m);
 
 /* Feed one event, now, and carry the commands out. */
 tri_status tri_cluster_feed(tri_cluster *m, tri_event *event);
+/* What is due next is fetched into the caches. */
+void tri_cluster_look_ahead(const tri_cluster *m);
 /* What was due happens, unless it is stale. */
 tri_status tri_cluster_fire(tri_cluster *m, const tri_heap_entry *e);
 /* A run is dropped (rank-lost), or its host is lost (node-lost). */

@@ -17,6 +17,7 @@ typedef struct tri_heap_entry {
     uint32_t stamp; /* of the slot: entries of an earlier use are stale */
     int16_t kind;
     int16_t later; /* 0: an answer, before all else of its time */
+    int32_t about; /* low bits of a run's number: a hint for the reader */
 } tri_heap_entry;
 
 typedef struct tri_heap {

@@ -3,6 +3,8 @@
  */
 #include "src/sim/score.h"
 
+#include "src/base/grow.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -67,7 +69,9 @@ static tri_status grow_history(tri_score *s)
     if (s->result.n_history < s->capacity) {
         return TRI_OK;
     }
-    history = realloc(s->result.history, (size_t)n * sizeof *history);
+    history = tri_rows_grow(s->result.history,
+                            (size_t)s->result.n_history * sizeof *history,
+                            (size_t)n * sizeof *history);
     if (history == NULL) {
         return TRI_FAIL(TRI_ENOMEM, "no memory for a history of %lld runs",
                         (long long)n);

@@ -269,6 +269,7 @@ static tri_status step(tri_cluster *m, int *stopped)
         return feed_clock(m);
     }
     e = tri_heap_pop(&m->heap);
+    tri_cluster_look_ahead(m);
     return tri_cluster_fire(m, &e);
 }
 

@@ -26,6 +26,7 @@
  * other way round. */
 #define SWITCHED        0.5
 #define UNBOUNDED_SCALE 256
+#define N_BASES         16
 
 typedef struct axis {
     const tri_domain *domain;
@@ -55,6 +56,10 @@ struct tri_synthetic {
     const form *form;
     uint64_t seed;
     double scale; /* resource to [0, 1] */
+    /* bases of decay at the end, and at min times the powers of two */
+    tri_power_base end, bases[N_BASES];
+    int n_bases;
+    int64_t min;
     int bounded;
     double floor;
     axis *axes;
@@ -298,16 +303,35 @@ static double rise_of(const tri_synthetic *s, const tri_config *c)
     return sum > 0 ? sum : 0;
 }
 
-/* From 1 at t = 0 to 0 at t = 1, steep at first. */
-static double decay(const tri_synthetic *s, double t, double rate)
+static double base_at(const tri_synthetic *s, int64_t resource)
 {
+    return (double)resource * s->scale / KNEE + 1;
+}
+
+/* Of the resources that most ladders consist of it is known. */
+static tri_power_base base_of(const tri_synthetic *s, int64_t resource)
+{
+    for (int i = 0; i < s->n_bases; i++) {
+        if (s->min << i == resource) {
+            return s->bases[i];
+        }
+    }
+    return tri_power_base_of(base_at(s, resource));
+}
+
+/* From 1 at no resource to 0 at all of it, steep at first. */
+static double decay(const tri_synthetic *s, int64_t resource, double rate)
+{
+    double t = (double)resource * s->scale;
+    tri_power_base base;
     double end;
 
     if (s->bounded && t >= 1) {
         return 0;
     }
-    end = s->bounded ? tri_pow(1 / KNEE + 1, -rate) : 0;
-    return (tri_pow(t / KNEE + 1, -rate) - end) / (1 - end);
+    base = base_of(s, resource);
+    end = s->bounded ? tri_power(&s->end, -rate) : 0;
+    return (tri_power(&base, -rate) - end) / (1 - end);
 }
 
 double tri_synthetic_loss(const tri_synthetic *s, const tri_config *c,
@@ -323,8 +347,7 @@ double tri_synthetic_loss(const tri_synthetic *s, const tri_config *c,
     rng = tri_rng_stream(s->seed, tri_space_hash(s->space, c), TRI_RNG_CURVE);
     amplitude = AMPLITUDE * (0.6 + 0.8 * tri_rng_unit(&rng));
     rate = s->form->rate(rise, tri_rng_unit(&rng));
-    return s->floor + rise +
-           amplitude * decay(s, (double)resource * s->scale, rate);
+    return s->floor + rise + amplitude * decay(s, resource, rate);
 }
 
 double tri_synthetic_floor(const tri_synthetic *s)
@@ -372,6 +395,12 @@ tri_status tri_synthetic_create(const tri_space *space, const char *name,
     s->seed = seed;
     s->bounded = max > 0;
     s->scale = 1 / (double)(max > 0 ? max : min * UNBOUNDED_SCALE);
+    s->min = min;
+    s->end = tri_power_base_of(1 / KNEE + 1);
+    while (s->n_bases < N_BASES && min <= INT64_MAX >> s->n_bases) {
+        s->bases[s->n_bases] = tri_power_base_of(base_at(s, min << s->n_bases));
+        s->n_bases++;
+    }
     s->n_axes = (int)n;
     s->axes = calloc(n + 1, sizeof *s->axes);
     s->best = calloc(n + 1, sizeof *s->best);
