@@ -113,11 +113,14 @@ typedef struct tri_predictor_ops {
      * had none).  `sd` may be NULL. */
     void (*predict)(const tri_model *model, const double *x, int m,
                     double resource, double *mean, double *sd);
-    /* Optional: as predict, fast and in single precision: x[m][width] floats;
-     * the deviations are upper bounds, by what the nearest sample alone
-     * tells. */
+    /* Optional: bounds of what predict says, for very many x[m][width], in
+     * single precision: mean at most that, sd at least. */
     void (*screen)(const tri_model *model, const float *x, int m,
                    double resource, float *mean, float *sd);
+    /* Optional: as predict for rows that are asked together, faster; sd is at
+     * least that. */
+    void (*closer)(const tri_model *model, const double *x, int m,
+                   double resource, double *mean, double *sd);
     /* Optional: know of one more sample, the hyper-parameters unchanged; and
      * forget all but the first n again.  For runs that are still pending. */
     tri_status (*add)(tri_model *model, const double *x, double y,

@@ -16,8 +16,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LEARN_MOST 300
-#define KEEP_MOST  2000
+/* Samples that are learned from, coarsely and finely, and believed in. */
+#define COARSE_MOST 300
+#define FINE_MOST   1000
+#define KEEP_MOST   2000
+/* Likelihoods from each start, by all from there on, with a model before of
+ * few samples, and of many. */
+#define COARSE_CALLS 60
+#define FINE_CALLS   30
+#define WARM_CALLS   25
+#define LATER_CALLS  10
 /* Of a subset so much is for the best. */
 #define BEST_SHARE 4
 #define JITTER     1e-8
@@ -36,7 +44,7 @@ void tri_gp_destroy(tri_model *m)
         free(m->y);
         free(m->scaled);
         free(m->square);
-        free(m->l);
+        free(m->inverse);
         free(m->w);
         free(m->alpha);
         free(m);
@@ -64,11 +72,12 @@ static int grow_factor(tri_model *m, int room)
         return 0;
     }
     for (int i = 0; i < m->n; i++) {
-        memcpy(l + (size_t)i * (size_t)room, m->l + (size_t)i * (size_t)m->room,
+        memcpy(l + (size_t)i * (size_t)room,
+               m->inverse + (size_t)i * (size_t)m->room,
                (size_t)(i + 1) * sizeof *l);
     }
-    free(m->l);
-    m->l = l;
+    free(m->inverse);
+    m->inverse = l;
     return 1;
 }
 
@@ -106,12 +115,15 @@ static double noise_of(const tri_model *m)
     return exp(2 * m->theta[tri_gp_at(&m->form, TRI_GP_N)]) + JITTER;
 }
 
-/* w is known: alpha. */
+/* w and alpha of the values that are there. */
 static void set_alpha(tri_model *m)
 {
+    memcpy(m->w, m->y, (size_t)m->n * sizeof *m->w);
+    cblas_dtrmv(CblasRowMajor, CblasLower, CblasNoTrans, CblasNonUnit, m->n,
+                m->inverse, m->room, m->w, 1);
     memcpy(m->alpha, m->w, (size_t)m->n * sizeof *m->alpha);
-    cblas_dtrsv(CblasRowMajor, CblasLower, CblasTrans, CblasNonUnit, m->n, m->l,
-                m->room, m->alpha, 1);
+    cblas_dtrmv(CblasRowMajor, CblasLower, CblasTrans, CblasNonUnit, m->n,
+                m->inverse, m->room, m->alpha, 1);
 }
 
 static tri_status factor(tri_model *m)
@@ -123,14 +135,12 @@ static tri_status factor(tri_model *m)
     double more = 0; /* on the diagonal, until there is a factor */
 
     for (int tries = 0; tries < TRIES; tries++) {
-        tri_gp_cross(&m->form, m->theta, &p, &p, m->l, m->room);
+        tri_gp_cross(&m->form, m->theta, &p, &p, m->inverse, m->room);
         for (int i = 0; i < m->n; i++) {
-            m->l[(size_t)i * (size_t)m->room + (size_t)i] += noise + more;
+            m->inverse[(size_t)i * (size_t)m->room + (size_t)i] += noise + more;
         }
-        if (tri_cholesky(m->l, m->n, m->room)) {
-            memcpy(m->w, m->y, (size_t)m->n * sizeof *m->w);
-            cblas_dtrsv(CblasRowMajor, CblasLower, CblasNoTrans, CblasNonUnit,
-                        m->n, m->l, m->room, m->w, 1);
+        if (tri_cholesky(m->inverse, m->n, m->room) &&
+            tri_triangle_invert(m->inverse, m->n, m->room)) {
             set_alpha(m);
             return TRI_OK;
         }
@@ -206,9 +216,17 @@ static int resources_differ(const tri_samples *s)
     return 0;
 }
 
-static void take(tri_model *m, const tri_samples *s, const int *which, int n)
+typedef struct choice { /* room for a choice of samples */
+    ranked *scratch;
+    int *which;
+} choice;
+
+/* Hold at most `most` of the samples. */
+static void take(tri_model *m, const tri_samples *s, const choice *c, int most)
 {
     size_t d = (size_t)m->form.width;
+    int n = choose(s->y, s->n, most, c->scratch, c->which);
+    const int *which = c->which;
 
     m->n = n;
     m->mean = 0;
@@ -225,11 +243,21 @@ static void take(tri_model *m, const tri_samples *s, const int *which, int n)
     }
 }
 
-/* Learn from a few of the samples that m holds now. */
+/* Learn from the samples that m holds now, by so many likelihoods. */
+static tri_status learn_now(tri_model *m, const tri_samples *s, int calls,
+                            int fresh)
+{
+    return tri_gp_learn(&m->form, m->n, m->x,
+                        m->form.has_resource ? m->share : NULL, m->y, calls,
+                        fresh, s->cancel, m->theta);
+}
+
+/* Without a start, from two by few samples; then by more of them. */
 static tri_status learn(tri_model *m, const tri_samples *s,
-                        const tri_model *before)
+                        const tri_model *before, const choice *c)
 {
     int fresh = !before || before->form.n != m->form.n;
+    int calls = FINE_CALLS;
 
     tri_gp_prior(&m->form, m->theta);
     for (int g = 0; g < m->form.n_axes && s->rough; g++) {
@@ -243,27 +271,24 @@ static tri_status learn(tri_model *m, const tri_samples *s,
         if (s->keep) {
             return TRI_OK;
         }
+        calls = s->n > COARSE_MOST ? LATER_CALLS : WARM_CALLS;
+    } else {
+        take(m, s, c, COARSE_MOST);
+        TRI_TRY(learn_now(m, s, COARSE_CALLS, 1));
     }
-    return tri_gp_learn(&m->form, m->n, m->x,
-                        m->form.has_resource ? m->share : NULL, m->y, fresh,
-                        m->theta);
+    if (!fresh || s->n > COARSE_MOST) {
+        take(m, s, c, FINE_MOST);
+        TRI_TRY(learn_now(m, s, calls, 0));
+    }
+    return TRI_OK;
 }
 
 static tri_status fit_into(tri_model *m, const tri_samples *s,
-                           const tri_model *before, ranked *scratch, int *which)
+                           const tri_model *before, const choice *c)
 {
-    int n = choose(s->y, s->n, KEEP_MOST, scratch, which);
-
-    TRI_TRY(reserve(m, n));
-    if (n > LEARN_MOST) {
-        take(m, s, which, choose(s->y, s->n, LEARN_MOST, scratch, which));
-        TRI_TRY(learn(m, s, before));
-        n = choose(s->y, s->n, KEEP_MOST, scratch, which);
-        take(m, s, which, n);
-    } else {
-        take(m, s, which, n);
-        TRI_TRY(learn(m, s, before));
-    }
+    TRI_TRY(reserve(m, s->n < KEEP_MOST ? s->n : KEEP_MOST));
+    TRI_TRY(learn(m, s, before, c));
+    take(m, s, c, KEEP_MOST);
     return factor(m);
 }
 
@@ -271,13 +296,13 @@ tri_status tri_gp_fit(const tri_encoding *e, const tri_samples *s, int linear,
                       const tri_model *before, tri_model **out)
 {
     tri_model *m = calloc(1, sizeof *m);
-    ranked *scratch = malloc(((size_t)s->n + 1) * sizeof *scratch);
-    int *which = malloc(((size_t)s->n + 1) * sizeof *which);
+    choice c = {malloc(((size_t)s->n + 1) * sizeof *c.scratch),
+                malloc(((size_t)s->n + 1) * sizeof *c.which)};
     tri_status st = TRI_OK;
 
     if (s->n < 1) {
         st = TRI_FAIL(TRI_EINVAL, "a model needs a sample");
-    } else if (!m || !scratch || !which) {
+    } else if (!m || !c.scratch || !c.which) {
         st = TRI_FAIL(TRI_ENOMEM, "no memory for a model");
     }
     if (st == TRI_OK) {
@@ -287,11 +312,11 @@ tri_status tri_gp_fit(const tri_encoding *e, const tri_samples *s, int linear,
             m->top = fmax(m->top, s->resource[i]);
         }
         m->theta = malloc((size_t)m->form.n * sizeof *m->theta);
-        st = m->theta ? fit_into(m, s, before, scratch, which)
+        st = m->theta ? fit_into(m, s, before, &c)
                       : TRI_FAIL(TRI_ENOMEM, "no memory for a model");
     }
-    free(scratch);
-    free(which);
+    free(c.scratch);
+    free(c.which);
     if (st != TRI_OK) {
         tri_gp_destroy(m);
         return st;
@@ -348,8 +373,8 @@ static void predict_block(const tri_model *m, block *b, double *mean,
         return;
     }
     tri_gp_variances(&m->form, m->theta, &b->p, b->variance);
-    cblas_dtrsm(CblasRowMajor, CblasRight, CblasLower, CblasTrans, CblasNonUnit,
-                b->p.n, m->n, 1, m->l, m->room, b->k, m->n);
+    cblas_dtrmm(CblasRowMajor, CblasRight, CblasLower, CblasTrans, CblasNonUnit,
+                b->p.n, m->n, 1, m->inverse, m->room, b->k, m->n);
     for (int i = 0; i < b->p.n; i++) {
         const double *v = b->k + (size_t)i * (size_t)m->n;
         double left = b->variance[i] - cblas_ddot(m->n, v, 1, v, 1);
@@ -384,12 +409,33 @@ void tri_gp_predict(const tri_model *m, const double *x, int n, double resource,
     free(b.k);
 }
 
+/* One row more of l is (l^-1 k)', d with d^2 what is left of its variance: of
+ * the inverse (-(l^-1 k)' l^-1, 1) / d. */
+static void add_row(tri_model *m, double own, double *row)
+{
+    int n = m->n;
+    double left, by;
+
+    cblas_dtrmv(CblasRowMajor, CblasLower, CblasNoTrans, CblasNonUnit, n,
+                m->inverse, m->room, row, 1);
+    left = own + noise_of(m) - cblas_ddot(n, row, 1, row, 1);
+    by = 1 / sqrt(fmax(left, noise_of(m)));
+    m->w[n] = (m->y[n] - cblas_ddot(n, row, 1, m->w, 1)) * by;
+    cblas_dtrmv(CblasRowMajor, CblasLower, CblasTrans, CblasNonUnit, n,
+                m->inverse, m->room, row, 1);
+    cblas_dscal(n, -by, row, 1);
+    row[n] = by;
+    m->alpha[n] = 0;
+    cblas_daxpy(n + 1, m->w[n], row, 1, m->alpha, 1);
+    m->n++;
+}
+
 static tri_status gp_add(tri_model *m, const double *x, double y,
                          double resource)
 {
     size_t d = (size_t)m->form.width;
     double *row;
-    double own, left;
+    double own;
     tri_gp_points one, mine;
 
     TRI_TRY(reserve(m, m->n + 1));
@@ -399,16 +445,10 @@ static tri_status gp_add(tri_model *m, const double *x, double y,
     one = points_of(m, m->n, 1);
     mine = points_of(m, 0, m->n);
     tri_gp_scale(&m->form, m->theta, &one);
-    row = m->l + (size_t)m->n * (size_t)m->room;
+    row = m->inverse + (size_t)m->n * (size_t)m->room;
     tri_gp_cross(&m->form, m->theta, &one, &mine, row, m->room);
     tri_gp_variances(&m->form, m->theta, &one, &own);
-    cblas_dtrsv(CblasRowMajor, CblasLower, CblasNoTrans, CblasNonUnit, m->n,
-                m->l, m->room, row, 1);
-    left = own + noise_of(m) - cblas_ddot(m->n, row, 1, row, 1);
-    row[m->n] = sqrt(fmax(left, noise_of(m)));
-    m->w[m->n] = (m->y[m->n] - cblas_ddot(m->n, row, 1, m->w, 1)) / row[m->n];
-    m->n++;
-    set_alpha(m);
+    add_row(m, own, row);
     return TRI_OK;
 }
 
@@ -447,10 +487,8 @@ static tri_status gp_update(tri_model *m, const tri_samples *s)
         m->mean += s->y[i] / s->n;
     }
     for (int i = 0; i < s->n; i++) {
-        m->y[i] = m->w[i] = s->y[i] - m->mean;
+        m->y[i] = s->y[i] - m->mean;
     }
-    cblas_dtrsv(CblasRowMajor, CblasLower, CblasNoTrans, CblasNonUnit, m->n,
-                m->l, m->room, m->w, 1);
     set_alpha(m);
     return TRI_OK;
 }
@@ -485,8 +523,8 @@ static tri_status draw_joint(const tri_model *m, block *b, double *k,
         out[i] = m->mean + cblas_ddot(m->n, b->k + (size_t)i * (size_t)m->n, 1,
                                       m->alpha, 1);
     }
-    cblas_dtrsm(CblasRowMajor, CblasRight, CblasLower, CblasTrans, CblasNonUnit,
-                n, m->n, 1, m->l, m->room, b->k, m->n);
+    cblas_dtrmm(CblasRowMajor, CblasRight, CblasLower, CblasTrans, CblasNonUnit,
+                n, m->n, 1, m->inverse, m->room, b->k, m->n);
     cblas_dsyrk(CblasRowMajor, CblasLower, CblasNoTrans, n, m->n, -1, b->k,
                 m->n, 1, k, n);
     for (int i = 0; i < n; i++) {
@@ -590,6 +628,7 @@ const tri_predictor_ops tri_predictor_gp = {
         .update = gp_update,
         .predict = tri_gp_predict,
         .screen = tri_gp_screen,
+        .closer = tri_gp_closer,
         .add = gp_add,
         .truncate = gp_truncate,
         .size = gp_size,

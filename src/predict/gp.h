@@ -19,9 +19,11 @@ struct tri_model {
     double *y;      /* centred */
     double *scaled; /* rows as the kernel sees them, and */
     double *square; /* their squared lengths */
-    double *l;      /* room x room: the factor, row by row */
-    double *w;      /* l^-1 y */
-    double *alpha;  /* k^-1 y */
+    /* room x room: the inverse of the covariance's Cholesky factor l, row by
+     * row; its first rows are that of the first samples */
+    double *inverse;
+    double *w;     /* l^-1 y */
+    double *alpha; /* k^-1 y */
 };
 
 /* As the predictor's fit; `linear`: with a linear part, and about 0. */
@@ -30,8 +32,10 @@ tri_status tri_gp_fit(const tri_encoding *e, const tri_samples *s, int linear,
 void tri_gp_destroy(tri_model *m);
 void tri_gp_predict(const tri_model *m, const double *x, int n, double resource,
                     double *mean, double *sd);
-/* tri_predictor_ops.screen. */
+/* tri_predictor_ops.screen, closer. */
 void tri_gp_screen(const tri_model *m, const float *x, int n, double resource,
                    float *mean, float *sd);
+void tri_gp_closer(const tri_model *m, const double *x, int n, double resource,
+                   double *mean, double *sd);
 
 #endif

@@ -3,9 +3,11 @@
  * and Williams, Gaussian Processes for Machine Learning, 2006, equations 5.8
  * and 5.9), with priors that keep few samples from over-fitting.
  */
+#include "src/predict/clones.h"
 #include "src/predict/gp_kernel.h"
 #include "src/predict/lapack.h"
 #include "src/predict/lbfgs.h"
+#include "src/predict/matern.h"
 
 #include <cblas.h>
 #include <math.h>
@@ -14,10 +16,6 @@
 
 /* On the diagonal, for the factorisation's sake. */
 #define JITTER 1e-8
-/* Calls of the likelihood from each start. */
-#define FRESH_CALLS 60
-#define WARM_CALLS  25
-
 /* Priors are normal: of logarithms.  A length of 1.6 ranges of an axis, longer
  * where there are many (as distances grow with the root of their number;
  * Hvarfner et al., ICML 2024). */
@@ -26,6 +24,7 @@
 #define LEVELS_MORE   1.0 /* levels mean nothing until data say so */
 #define PRODUCTS_MORE 1.5
 #define AXES_OF_PRIOR 7.0
+#define TAIL          1.0 /* deviations, from where on lengths cost little */
 #define NOISE_MEAN    (-3.0)
 
 typedef struct fit {
@@ -33,12 +32,16 @@ typedef struct fit {
     const double *y;
     double mean[TRI_LBFGS_MOST], sd[TRI_LBFGS_MOST];
     tri_gp_points points;
-    double *k;     /* n x n: covariance, then its factor, then its inverse */
-    double *m;     /* n x n: the Matern part */
-    double *c;     /* n x n: weights of the gradient by lengths */
-    double *alpha; /* n */
-    double *sums;  /* n */
-    double *gx;    /* n x width */
+    const tri_cancel *cancel;
+    /* n x n each, of which the lower triangle: */
+    double *k;      /* the covariance, then its factor, then its inverse */
+    double *m;      /* the Matern part */
+    double *c;      /* its slopes, then weights of the gradient by lengths */
+    double *linear; /* products about the middle; NULL: none */
+    double *alpha;  /* n */
+    double *sums;   /* n */
+    double *ones;   /* n */
+    double *gx;     /* n x width */
 } fit;
 
 /* What an axis means until data say more. */
@@ -85,7 +88,7 @@ static void bounds(const tri_gp_form *form, double *lo, double *hi)
 
     for (int i = 0; i < form->n; i++) {
         lo[i] = i < form->n_axes ? -3.5 : -5;
-        hi[i] = i < form->n_axes ? 3.5 : 3;
+        hi[i] = i < form->n_axes ? 7 : 3;
     }
     lo[noise] = -7;
     hi[noise] = 0;
@@ -93,7 +96,6 @@ static void bounds(const tri_gp_form *form, double *lo, double *hi)
 
 /* ---- value and gradient ------------------------------------------------- */
 
-/* Fill k (with noise) and m, and along's share of both. */
 static double along_of(const fit *f, double decay, int i, int j)
 {
     const double *s = f->points.share;
@@ -101,16 +103,72 @@ static double along_of(const fit *f, double decay, int i, int j)
     return decay / (s[i] + s[j] + decay);
 }
 
+typedef struct parts { /* of the covariance, unlogged */
+    double f, r, b, decay, l;
+} parts;
+
+static parts parts_of(const tri_gp_form *form, const double *theta)
+{
+    parts p = {.f = exp(2 * theta[tri_gp_at(form, TRI_GP_F)]), .decay = 1};
+
+    if (form->has_resource) {
+        p.r = exp(2 * theta[tri_gp_at(form, TRI_GP_R)]);
+        p.b = exp(2 * theta[tri_gp_at(form, TRI_GP_B)]);
+        p.decay = exp(theta[tri_gp_at(form, TRI_GP_DECAY)]);
+    }
+    if (form->has_linear) {
+        p.l = exp(2 * theta[tri_gp_at(form, TRI_GP_L)]);
+    }
+    return p;
+}
+
+/* Row i of the covariance, up to the diagonal, from its Matern part. */
+TRI_CLONES static void build_row(const fit *f, parts p, int i)
+{
+    size_t from = (size_t)i * (size_t)f->points.n;
+    const double *restrict matern = f->m + from;
+    const double *restrict share = f->points.share;
+    double *restrict k = f->k + from;
+
+    for (int j = 0; j <= i; j++) {
+        k[j] = p.f * matern[j];
+    }
+    for (int j = 0; j <= i && f->form->has_resource; j++) {
+        double along = p.decay / (share[i] + share[j] + p.decay);
+
+        k[j] += along * (p.r * matern[j] + p.b);
+    }
+    for (int j = 0; j <= i && f->linear; j++) {
+        k[j] += p.l * f->linear[from + (size_t)j];
+    }
+}
+
+/* k with noise, m, and slopes in c. */
 static void build(fit *f, const double *theta)
 {
     const tri_gp_form *form = f->form;
     int n = f->points.n;
+    int d = form->width;
     double noise = exp(2 * theta[tri_gp_at(form, TRI_GP_N)]) + JITTER;
+    parts p = parts_of(form, theta);
 
     tri_gp_scale(form, theta, &f->points);
-    tri_gp_cross(form, theta, &f->points, &f->points, f->k, n);
+    if (d > 0) {
+        cblas_dsyrk(CblasRowMajor, CblasLower, CblasNoTrans, n, d, -2,
+                    f->points.scaled, d, 0, f->m, n);
+    } else {
+        memset(f->m, 0, (size_t)n * (size_t)n * sizeof *f->m);
+    }
     for (int i = 0; i < n; i++) {
-        f->k[(size_t)i * (size_t)n + (size_t)i] += noise;
+        size_t from = (size_t)i * (size_t)n;
+        double square = f->points.square[i];
+
+        tri_matern_slopes(i, square, f->points.square, f->m + from,
+                          f->c + from);
+        f->m[from + (size_t)i] = 1; /* not what rounding makes of it */
+        f->c[from + (size_t)i] = 5.0 / 3;
+        build_row(f, p, i);
+        f->k[from + (size_t)i] += noise;
     }
 }
 
@@ -136,70 +194,89 @@ static double solve(fit *f)
     return tri_cholesky_invert(f->k, n, n) ? value : INFINITY;
 }
 
-/* alpha alpha' - k^-1 of a pair, whose lower triangle is there. */
-static double weight(const fit *f, int i, int j)
-{
-    size_t n = (size_t)f->points.n;
-
-    return f->alpha[i] * f->alpha[j] - f->k[(size_t)i * n + (size_t)j];
-}
-
 typedef struct sums { /* of the lower triangle, both halves counted */
     double f, r, b, decay, l, noise;
 } sums;
 
-/* One row of the gradient's sums; c gets the weights of squared distances. */
-static void add_row(fit *f, const double *theta, int i, sums *s)
+/* Sums of row i over j < i, by weights alpha alpha' - k^-1; c gets the weights
+ * of squared distances. */
+TRI_CLONES static void add_along(const fit *f, parts p, int i, sums *s)
 {
-    const tri_gp_form *form = f->form;
-    size_t n = (size_t)f->points.n;
-    double ff = exp(2 * theta[tri_gp_at(form, TRI_GP_F)]);
-    double rr = 0;
-    double bb = 0;
-    double decay = 1;
+    size_t from = (size_t)i * (size_t)f->points.n;
+    const double *restrict inverse = f->k + from;
+    const double *restrict matern = f->m + from;
+    const double *restrict alpha = f->alpha;
+    const double *restrict share = f->points.share;
+    double *restrict c = f->c + from;
+    double r = 0;
+    double b = 0;
+    double decay = 0;
 
-    if (form->has_resource) {
-        rr = exp(2 * theta[tri_gp_at(form, TRI_GP_R)]);
-        bb = exp(2 * theta[tri_gp_at(form, TRI_GP_B)]);
-        decay = exp(theta[tri_gp_at(form, TRI_GP_DECAY)]);
-    }
-    for (int j = 0; j <= i; j++) {
-        size_t at = (size_t)i * n + (size_t)j;
-        double w = weight(f, i, j) * (i == j ? 1 : 2);
-        double u = f->m[at]; /* the distance, times the root of five */
-        double e = exp(-u);
-        double matern = (1 + u + u * u / 3) * e;
-        double along = form->has_resource ? along_of(f, decay, i, j) : 0;
+    for (int j = 0; j < i; j++) {
+        double w = 2 * (alpha[i] * alpha[j] - inverse[j]);
+        double along = p.decay / (share[i] + share[j] + p.decay);
 
-        s->f += w * ff * matern;
-        s->r += w * rr * along * matern;
-        s->b += w * bb * along;
-        s->decay += w * (rr * matern + bb) * along * (1 - along);
-        f->c[at] =
-                weight(f, i, j) * (ff + rr * along) * (5.0 / 3) * (1 + u) * e;
+        r += w * along * matern[j];
+        b += w * along;
+        decay += w * (p.r * matern[j] + p.b) * along * (1 - along);
+        c[j] *= (p.f + p.r * along) / p.f;
     }
-    s->noise += weight(f, i, i);
+    s->r += p.r * r;
+    s->b += p.b * b;
+    s->decay += decay;
 }
 
-/* Distances from the scaled rows, lower triangle into m. */
-static void distances(fit *f)
+TRI_CLONES static double add_row(const fit *f, double ff, int i)
 {
-    int n = f->points.n;
-    int d = f->form->width;
+    size_t from = (size_t)i * (size_t)f->points.n;
+    const double *restrict inverse = f->k + from;
+    const double *restrict matern = f->m + from;
+    const double *restrict alpha = f->alpha;
+    double *restrict c = f->c + from;
+    double sum = 0;
 
-    if (d > 0) {
-        cblas_dsyrk(CblasRowMajor, CblasLower, CblasNoTrans, n, d, -2,
-                    f->points.scaled, d, 0, f->m, n);
-    } else {
-        memset(f->m, 0, (size_t)n * (size_t)n * sizeof *f->m);
+    for (int j = 0; j < i; j++) {
+        double w = alpha[i] * alpha[j] - inverse[j];
+
+        sum += w * matern[j];
+        c[j] *= w * ff;
     }
-    for (int i = 0; i < n; i++) {
-        double *row = f->m + (size_t)i * (size_t)n;
+    return sum;
+}
 
-        for (int j = 0; j <= i; j++) {
-            double square = f->points.square[i] + f->points.square[j] + row[j];
+TRI_CLONES static double add_linear(const fit *f, int i)
+{
+    size_t from = (size_t)i * (size_t)f->points.n;
+    const double *restrict inverse = f->k + from;
+    const double *restrict product = f->linear + from;
+    const double *restrict alpha = f->alpha;
+    double sum = 0;
 
-            row[j] = i == j ? 0 : sqrt(5 * fmax(square, 0));
+    for (int j = 0; j < i; j++) {
+        sum += (alpha[i] * alpha[j] - inverse[j]) * product[j];
+    }
+    return 2 * sum + (alpha[i] * alpha[i] - inverse[i]) * product[i];
+}
+
+static void add_all(const fit *f, parts p, sums *s)
+{
+    for (int i = 0; i < f->points.n; i++) {
+        size_t ii = (size_t)i * (size_t)f->points.n + (size_t)i;
+        double own = f->alpha[i] * f->alpha[i] - f->k[ii];
+
+        s->noise += own;
+        s->f += p.f * (2 * add_row(f, p.f, i) + own);
+        f->c[ii] = 0; /* of a point with itself there is no distance */
+        if (f->form->has_resource) {
+            double along = along_of(f, p.decay, i, i);
+
+            add_along(f, p, i, s);
+            s->r += p.r * along * own;
+            s->b += p.b * along * own;
+            s->decay += (p.r + p.b) * along * (1 - along) * own;
+        }
+        if (f->linear) {
+            s->l += p.l * add_linear(f, i);
         }
     }
 }
@@ -217,16 +294,8 @@ static void length_gradient(fit *f, double *g)
     }
     cblas_dsymm(CblasRowMajor, CblasLeft, CblasLower, n, d, 1, f->c, n, z, d, 0,
                 f->gx, d);
-    memset(f->sums, 0, (size_t)n * sizeof *f->sums);
-    for (int i = 0; i < n; i++) {
-        const double *row = f->c + (size_t)i * (size_t)n;
-
-        for (int j = 0; j < i; j++) {
-            f->sums[i] += row[j];
-            f->sums[j] += row[j];
-        }
-        f->sums[i] += row[i];
-    }
+    cblas_dsymv(CblasRowMajor, CblasLower, n, 1, f->c, n, f->ones, 1, 0,
+                f->sums, 1);
     for (int a = 0; a < f->form->n_axes; a++) {
         const tri_axis *axis = tri_encoding_axis(f->form->encoding, a);
         double sum = 0;
@@ -240,26 +309,6 @@ static void length_gradient(fit *f, double *g)
         }
         g[a] = -0.5 * 2 * sum;
     }
-}
-
-static double linear_sum(const fit *f)
-{
-    int n = f->points.n;
-    int d = f->form->width;
-    const double *x = f->points.x;
-    double sum = 0;
-
-    for (int i = 0; i < n; i++) {
-        for (int j = 0; j <= i; j++) {
-            double product = 0;
-
-            for (int k = 0; k < d; k++) {
-                product += (x[i * d + k] - 0.5) * (x[j * d + k] - 0.5);
-            }
-            sum += weight(f, i, j) * (i == j ? 1 : 2) * product;
-        }
-    }
-    return sum;
 }
 
 /* A standard deviation's logarithm counts twice in its square. */
@@ -279,14 +328,8 @@ static void gradient(fit *f, const double *theta, double *g)
     double noise = exp(2 * theta[tri_gp_at(form, TRI_GP_N)]);
     sums s = {0};
 
-    distances(f);
-    for (int i = 0; i < f->points.n; i++) {
-        add_row(f, theta, i, &s);
-    }
+    add_all(f, parts_of(form, theta), &s);
     length_gradient(f, g);
-    if (form->has_linear) {
-        s.l = linear_sum(f) * exp(2 * theta[tri_gp_at(form, TRI_GP_L)]);
-    }
     part_gradient(form, TRI_GP_F, s.f, g);
     part_gradient(form, TRI_GP_N, s.noise * noise, g);
     part_gradient(form, TRI_GP_R, s.r, g);
@@ -295,13 +338,29 @@ static void gradient(fit *f, const double *theta, double *g)
     part_gradient(form, TRI_GP_L, s.l, g);
 }
 
+/* Minus the logarithm of the prior, z deviations from its mean, and its slope.
+ * A length may be very long at little cost: what does not matter at all must
+ * not be held to matter a little, which with many columns adds up. */
+static double surprise(double z, int is_length, double *slope)
+{
+    if (is_length && z > TAIL) {
+        *slope = TAIL * TAIL / z;
+        return TAIL * TAIL * (0.5 + log(z / TAIL));
+    }
+    *slope = z;
+    return 0.5 * z * z;
+}
+
 static double objective(void *ctx, const double *theta, double *g)
 {
     fit *f = ctx;
     double value;
 
-    build(f, theta);
-    value = solve(f);
+    value = INFINITY;
+    if (!tri_is_cancelled(f->cancel)) {
+        build(f, theta);
+        value = solve(f);
+    }
     if (!isfinite(value)) {
         memset(g, 0, (size_t)f->form->n * sizeof *g);
         return INFINITY;
@@ -309,36 +368,16 @@ static double objective(void *ctx, const double *theta, double *g)
     gradient(f, theta, g);
     for (int i = 0; i < f->form->n; i++) {
         double z = (theta[i] - f->mean[i]) / f->sd[i];
+        double slope;
 
-        value += 0.5 * z * z;
-        g[i] += z / f->sd[i];
+        value += surprise(z, i < f->form->n_axes, &slope);
+        g[i] += slope / f->sd[i];
     }
     return value;
 }
 
 /* ---- learning --------------------------------------------------------------
  */
-
-static int alloc(fit *f, int n)
-{
-    size_t rows = (size_t)n;
-    size_t d = (size_t)f->form->width;
-    double *all = malloc((3 * rows * rows + 2 * rows * d + 3 * rows + 1) *
-                         sizeof *all);
-
-    if (!all) {
-        return 0;
-    }
-    f->k = all;
-    f->m = f->k + rows * rows;
-    f->c = f->m + rows * rows;
-    f->gx = f->c + rows * rows;
-    f->points.scaled = f->gx + rows * d;
-    f->points.square = f->points.scaled + rows * d;
-    f->alpha = f->points.square + rows;
-    f->sums = f->alpha + rows;
-    return 1;
-}
 
 static void priors(fit *f)
 {
@@ -354,17 +393,61 @@ static void priors(fit *f)
     }
 }
 
+/* What no hyper-parameter changes. */
+static void fill(fit *f)
+{
+    int n = f->points.n;
+    int d = f->form->width;
+    double *x = f->gx;
+
+    for (int i = 0; i < n; i++) {
+        f->ones[i] = 1;
+    }
+    for (int i = 0; i < n * d && f->linear; i++) {
+        x[i] = f->points.x[i] - 0.5;
+    }
+    if (f->linear && d > 0) {
+        cblas_dsyrk(CblasRowMajor, CblasLower, CblasNoTrans, n, d, 1, x, d, 0,
+                    f->linear, n);
+    } else if (f->linear) {
+        memset(f->linear, 0, (size_t)n * (size_t)n * sizeof *f->linear);
+    }
+}
+
+static int alloc(fit *f)
+{
+    int n = f->points.n;
+    size_t rows = (size_t)n;
+    size_t d = (size_t)f->form->width;
+    size_t squares = f->form->has_linear ? 4 : 3;
+    double *all = malloc((squares * rows * rows + 2 * rows * d + 4 * rows + 1) *
+                         sizeof *all);
+
+    if (!all) {
+        return 0;
+    }
+    f->k = all;
+    f->m = f->k + rows * rows;
+    f->c = f->m + rows * rows;
+    f->linear = f->form->has_linear ? f->c + rows * rows : NULL;
+    f->gx = f->k + squares * rows * rows;
+    f->points.scaled = f->gx + rows * d;
+    f->points.square = f->points.scaled + rows * d;
+    f->alpha = f->points.square + rows;
+    f->sums = f->alpha + rows;
+    f->ones = f->sums + rows;
+    fill(f);
+    return 1;
+}
+
 double tri_gp_density(const tri_gp_form *form, int n, const double *x,
                       const double *share, const double *y, const double *theta,
                       double *gradient_out)
 {
-    fit f = {.form = form, .y = y};
+    fit f = {.form = form, .y = y, .points = {.n = n, .x = x, .share = share}};
     double value = INFINITY;
 
-    if (form->n <= TRI_LBFGS_MOST && alloc(&f, n)) {
-        f.points.n = n;
-        f.points.x = x;
-        f.points.share = share;
+    if (form->n <= TRI_LBFGS_MOST && alloc(&f)) {
         priors(&f);
         value = objective(&f, theta, gradient_out);
         free(f.k);
@@ -373,26 +456,25 @@ double tri_gp_density(const tri_gp_form *form, int n, const double *x,
 }
 
 tri_status tri_gp_learn(const tri_gp_form *form, int n, const double *x,
-                        const double *share, const double *y, int fresh,
-                        double *theta)
+                        const double *share, const double *y, int calls,
+                        int fresh, const tri_cancel *cancel, double *theta)
 {
     double lo[TRI_LBFGS_MOST], hi[TRI_LBFGS_MOST], other[TRI_LBFGS_MOST];
-    fit f = {.form = form, .y = y};
+    fit f = {.form = form,
+             .y = y,
+             .cancel = cancel,
+             .points = {.n = n, .x = x, .share = share}};
     double value, best;
 
-    if (form->n > TRI_LBFGS_MOST || !alloc(&f, n)) {
+    if (form->n > TRI_LBFGS_MOST || !alloc(&f)) {
         return TRI_FAIL(TRI_ENOMEM, "no memory to learn from %d samples", n);
     }
-    f.points.n = n;
-    f.points.x = x;
-    f.points.share = share;
     priors(&f);
     bounds(form, lo, hi);
-    best = tri_lbfgs(objective, &f, form->n, lo, hi,
-                     fresh ? FRESH_CALLS : WARM_CALLS, theta);
+    best = tri_lbfgs(objective, &f, form->n, lo, hi, calls, theta);
     if (fresh) {
         memcpy(other, f.mean, (size_t)form->n * sizeof *other);
-        value = tri_lbfgs(objective, &f, form->n, lo, hi, FRESH_CALLS, other);
+        value = tri_lbfgs(objective, &f, form->n, lo, hi, calls, other);
         if (value < best || !isfinite(best)) {
             memcpy(theta, other, (size_t)form->n * sizeof *other);
         }

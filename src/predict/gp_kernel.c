@@ -2,6 +2,7 @@
  * Covariances.
  */
 #include "src/predict/gp_kernel.h"
+#include "src/predict/matern.h"
 
 #include <cblas.h>
 #include <math.h>
@@ -115,20 +116,17 @@ void tri_gp_cross(const tri_gp_form *form, const double *theta,
     for (int i = 0; i < a->n; i++) {
         double *row = k + (size_t)i * (size_t)ld;
 
-        for (int j = 0; j < b->n; j++) {
-            double square =
-                    form->width ? a->square[i] + b->square[j] + row[j] : 0;
-            double u = sqrt(5 * fmax(square, 0));
-
-            row[j] = (1 + u + u * u / 3) * exp(-u);
+        if (form->width > 0) {
+            tri_matern(b->n, a->square[i], b->square, row);
         }
         for (int j = 0; j < b->n; j++) {
+            double matern = form->width > 0 ? row[j] : 1;
             double along = 0;
 
             if (form->has_resource) {
                 along = decay / (share_of(a, i) + share_of(b, j) + decay);
             }
-            row[j] = (f + r * along) * row[j] + shared * along;
+            row[j] = (f + r * along) * matern + shared * along;
         }
     }
     add_linear(form, theta, a, b, k, ld);

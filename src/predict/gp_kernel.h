@@ -63,12 +63,13 @@ void tri_gp_variances(const tri_gp_form *form, const double *theta,
 
 /*
  * The hyper-parameters of the largest posterior density given centred values
- * y[n].  `theta`: in, a start; out, the maximum; NULL-free.  `fresh`: start
- * from the prior's middle as well.  TRI_ENOMEM.
+ * y[n].  `theta`: in, a start; out, what was found by at most `calls`
+ * likelihoods.  `fresh`: as many more from the prior's middle.  `cancel` as in
+ * tri_samples.  TRI_ENOMEM.
  */
 tri_status tri_gp_learn(const tri_gp_form *form, int n, const double *x,
-                        const double *share, const double *y, int fresh,
-                        double *theta);
+                        const double *share, const double *y, int calls,
+                        int fresh, const tri_cancel *cancel, double *theta);
 /* Minus the log posterior density but for a constant, and its gradient; for
  * tests. */
 double tri_gp_density(const tri_gp_form *form, int n, const double *x,

@@ -1,8 +1,22 @@
 /*
- * The Gaussian process over very many configurations, in single precision: the
- * mean exactly, and of the spread what some samples tell, which bounds it from
- * above: the one that tells most by itself, and the best together.
+ * The Gaussian process over very many configurations: bounds of what it
+ * believes.
+ *
+ * screen: in single precision.  Squared distances are sums of squared
+ * differences, so that an entry of the covariance is off by at most about
+ * (8 + root(d)) 2^-24 of its variance, with d columns.  Such errors are
+ * independent of each other: the mean is off by their weighted root of
+ * squares, with what its sum in lanes loses, and SURE times that is allowed
+ * for (Higham and Mary, SIAM Journal on Scientific Computing 41, 2019: each
+ * stays below with a probability of 1 - 2 exp(-SURE^2 / 2)).  Of the deviation
+ * what one sample tells is taken off, the one that tells most: knowing more
+ * never makes a normal belief wider.
+ *
+ * closer: the mean as it is, and the deviation that is left when of the samples
+ * only some are known, by the same argument: those that tell most of the rows
+ * asked for, each by itself.  With as many samples as FEW it is exact.
  */
+#include "src/predict/clones.h"
 #include "src/predict/gp.h"
 #include "src/predict/lapack.h"
 
@@ -12,19 +26,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Rows at a time: a block of covariances stays in the cache. */
-#define BLOCK 128
-/* The best samples, near which a candidate is of interest. */
-#define FEW 128
-
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) &&         \
-        !defined(__SANITIZE_ADDRESS__)
-#define CLONES                                                                 \
-    __attribute__((                                                            \
-            target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
-#else
-#define CLONES
-#endif
+/* Samples of which the closer bound knows. */
+#define FEW 256
+/* Rows that say which. */
+#define ASKED 32
+/* Half a unit in the last place of 1. */
+#define ROUNDING 0x1p-24
+#define SURE     5.0
 
 /* e^-u for u >= 0, to about 2e-7 relative; 0 from 87 on.  The polynomial is
  * that of Cephes' expf (Moshier). */
@@ -49,37 +57,61 @@ static inline float exp_minus(float u)
 }
 
 typedef struct screen { /* the model in single precision */
-    int n, d;
-    float *scaled, *square, *alpha;
+    int n, d; /* samples, with ones that weigh nothing up to whole STRIPs */
+    float *scaled; /* d x n */
+    float *alpha;
     float *level;  /* a sample's variance with its noise, inverted */
     float *matern; /* factor of the Matern part, and */
     float *shift;  /* what is added, for the resource asked for */
     float *by;     /* a column's inverse length */
-    float *z, *k;  /* a block's rows and products */
-    int n_few;
-    int few[FEW];  /* the best samples */
-    float *factor; /* of their covariance with noise, FEW wide */
-    float *v;      /* a block of their covariances */
+    float *z, *k;  /* a row, and its covariances */
     float variance;
+    float mean_off, share_off; /* what rounding may do to a mean, and to a
+                                * share of the variance */
 } screen;
 
-/* From products to covariances; the mean, and the largest share of the
- * variance that one sample explains. */
-CLONES static void finish_row(const screen *s, float square,
-                              float *restrict row, float *mean, float *most)
+/* What the largest registers hold, and samples that are done together. */
+#define LANES 16
+#define STRIP 64
+typedef float lanes __attribute__((vector_size(4 * LANES)));
+
+/* Squared distances of the row z to a strip of samples. */
+static inline void measure(const screen *s, int from, float *out)
 {
-    const float *restrict other = s->square;
+    const float *x = s->scaled + from;
+    lanes sum[STRIP / LANES] = {0};
+
+    for (int k = 0; k < s->d; k++) {
+        for (int q = 0; q < STRIP / LANES; q++) {
+            lanes v;
+
+            memcpy(&v, x + (size_t)k * (size_t)s->n + (size_t)(q * LANES),
+                   sizeof v);
+            v -= s->z[k];
+            sum[q] += v * v;
+        }
+    }
+    memcpy(out, sum, sizeof sum);
+}
+
+/* The mean at the row z but for its centre, and the largest share of the
+ * variance that one sample explains. */
+TRI_CLONES static void ask_row(const screen *s, float *mean, float *most)
+{
     const float *restrict matern = s->matern;
     const float *restrict shift = s->shift;
     const float *restrict alpha = s->alpha;
     const float *restrict level = s->level;
+    float *restrict row = s->k;
     int n = s->n;
     float sum = 0;
     float best = 0;
 
+    for (int from = 0; from < n; from += STRIP) {
+        measure(s, from, row + from);
+    }
     for (int j = 0; j < n; j++) {
-        float d = square + other[j] + row[j];
-        float u = sqrtf(5.0f * (d > 0 ? d : 0));
+        float u = sqrtf(5.0f * row[j]);
 
         row[j] = matern[j] * (1.0f + u + u * u * (1.0f / 3)) * exp_minus(u) +
                  shift[j];
@@ -104,43 +136,28 @@ static double part(const tri_model *m, tri_gp_part which)
 
 static int screen_init(screen *s, const tri_model *m)
 {
-    size_t n = (size_t)m->n;
+    size_t n = (size_t)(m->n + STRIP - 1) / STRIP * STRIP;
     size_t d = (size_t)m->form.width;
-    float *all =
-            malloc((n * d + 5 * n + d + BLOCK * (d + n + FEW) + FEW * FEW + 1) *
-                   sizeof *all);
+    float *all = calloc(n * d + 5 * n + 2 * d + 1, sizeof *all);
 
     if (!all) {
         return 0;
     }
-    s->n = m->n;
+    s->n = (int)n;
     s->d = m->form.width;
     s->scaled = all;
-    s->square = s->scaled + n * d;
-    s->alpha = s->square + n;
+    s->alpha = s->scaled + n * d;
     s->level = s->alpha + n;
     s->matern = s->level + n;
     s->shift = s->matern + n;
-    s->by = s->shift + n;
+    s->k = s->shift + n;
+    s->by = s->k + n;
     s->z = s->by + d;
-    s->k = s->z + BLOCK * d;
-    s->v = s->k + BLOCK * n;
-    s->factor = s->v + BLOCK * FEW;
     return 1;
 }
 
-static void screen_fill(screen *s, const tri_model *m, double resource)
+static void fill_rows(screen *s, const tri_model *m)
 {
-    double f = part(m, TRI_GP_F);
-    double r = part(m, TRI_GP_R);
-    double b = part(m, TRI_GP_B);
-    double noise = part(m, TRI_GP_N);
-    double share = m->form.has_resource ? resource / m->top : 1;
-    double decay = m->form.has_resource
-                           ? exp(m->theta[tri_gp_at(&m->form, TRI_GP_DECAY)])
-                           : 1;
-    int has = m->form.has_resource;
-
     for (int a = 0; a < m->form.n_axes; a++) {
         const tri_axis *axis = tri_encoding_axis(m->form.encoding, a);
 
@@ -148,149 +165,247 @@ static void screen_fill(screen *s, const tri_model *m, double resource)
             s->by[k] = (float)exp(-m->theta[a]);
         }
     }
-    for (int i = 0; i < m->n * s->d; i++) {
-        s->scaled[i] = (float)m->scaled[i];
+    for (int j = 0; j < m->n; j++) {
+        for (int k = 0; k < s->d; k++) {
+            s->scaled[(size_t)k * (size_t)s->n + (size_t)j] =
+                    (float)m->x[(size_t)j * (size_t)s->d + (size_t)k] *
+                    s->by[k];
+        }
     }
+}
+
+static void fill_weights(screen *s, const tri_model *m, double resource)
+{
+    double f = part(m, TRI_GP_F);
+    double r = part(m, TRI_GP_R);
+    double b = part(m, TRI_GP_B);
+    double noise = part(m, TRI_GP_N);
+    int has = m->form.has_resource;
+    double share = has ? resource / m->top : 1;
+    double decay = has ? exp(m->theta[tri_gp_at(&m->form, TRI_GP_DECAY)]) : 1;
+    double weights = 0;
+    double most = 0;
+
     for (int j = 0; j < m->n; j++) {
         double along = has ? decay / (share + m->share[j] + decay) : 0;
         double own = has ? decay / (2 * m->share[j] + decay) : 0;
+        double entry = f + (r + b) * along;
+        double level = 1 / (f + (r + b) * own + noise);
 
-        s->square[j] = (float)m->square[j];
         s->alpha[j] = (float)m->alpha[j];
-        s->level[j] = (float)(1 / (f + (r + b) * own + noise));
+        s->level[j] = (float)level;
         s->matern[j] = (float)(f + r * along);
         s->shift[j] = (float)(b * along);
+        weights += entry * entry * m->alpha[j] * m->alpha[j];
+        most = fmax(most, entry * entry * level);
     }
     s->variance =
             (float)(f + (has ? (r + b) * decay / (2 * share + decay) : 0));
-}
-
-typedef struct ranked {
-    double y;
-    int at;
-} ranked;
-
-static int by_value(const void *a, const void *b)
-{
-    const ranked *p = a, *q = b;
-
-    return p->y != q->y ? (p->y > q->y) - (p->y < q->y) : p->at - q->at;
-}
-
-/* The best samples, and the factor of what they know together; none where
- * there is no memory for it, or they say the same. */
-static void choose_few(screen *s, const tri_model *m)
-{
-    int d = m->form.width;
-    int few = m->n < FEW ? m->n : FEW;
-    ranked *list = malloc((size_t)m->n * sizeof *list);
-    double *all = malloc((size_t)few * (size_t)(2 * d + 2 + few) * sizeof *all);
-    tri_gp_points p = {.n = few};
-    double *x = all;
-    double *share = all ? x + few * d : NULL;
-    double *k = all ? share + few : NULL;
-
-    s->n_few = 0;
-    if (list && all) {
-        p.x = x;
-        p.share = share;
-        p.scaled = k + few * few;
-        p.square = p.scaled + few * d;
-        for (int i = 0; i < m->n; i++) {
-            list[i] = (ranked){m->y[i], i};
-        }
-        qsort(list, (size_t)m->n, sizeof *list, by_value);
-        for (int i = 0; i < few; i++) {
-            s->few[i] = list[i].at;
-            memcpy(x + i * d, m->x + list[i].at * d, (size_t)d * sizeof *x);
-            share[i] = m->share[list[i].at];
-        }
-        tri_gp_scale(&m->form, m->theta, &p);
-        tri_gp_cross(&m->form, m->theta, &p, &p, k, few);
-        for (int i = 0; i < few; i++) {
-            k[i * few + i] += part(m, TRI_GP_N) + 1e-6;
-        }
-        if (tri_cholesky(k, few, few)) {
-            s->n_few = few;
-            for (int i = 0; i < few * few; i++) {
-                s->factor[i / few * FEW + i % few] = (float)k[i];
-            }
-        }
-    }
-    free(list);
-    free(all);
-}
-
-/* What the best together explain of the variance of each row of a block. */
-static void explain(const screen *s, int n, float *most)
-{
-    for (int i = 0; i < n && s->n_few; i++) {
-        const float *row = s->k + (size_t)i * (size_t)s->n;
-
-        for (int j = 0; j < s->n_few; j++) {
-            s->v[i * FEW + j] = row[s->few[j]];
-        }
-    }
-    if (s->n_few) {
-        cblas_strsm(CblasRowMajor, CblasRight, CblasLower, CblasTrans,
-                    CblasNonUnit, n, s->n_few, 1, s->factor, FEW, s->v, FEW);
-    }
-    for (int i = 0; i < n && s->n_few; i++) {
-        const float *v = s->v + i * FEW;
-
-        most[i] = fmaxf(most[i], cblas_sdot(s->n_few, v, 1, v, 1));
-    }
-}
-
-static void screen_block(const screen *s, double centre, const float *x, int n,
-                         float *mean, float *sd)
-{
-    float square[BLOCK];
-    float most[BLOCK];
-
-    for (int i = 0; i < n; i++) {
-        square[i] = 0;
-        for (int k = 0; k < s->d; k++) {
-            float v = x[(size_t)i * (size_t)s->d + (size_t)k] * s->by[k];
-
-            s->z[(size_t)i * (size_t)s->d + (size_t)k] = v;
-            square[i] += v * v;
-        }
-    }
-    if (s->d > 0) {
-        cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, n, s->n, s->d, -2,
-                    s->z, s->d, s->scaled, s->d, 0, s->k, s->n);
-    } else {
-        memset(s->k, 0, (size_t)n * (size_t)s->n * sizeof *s->k);
-    }
-    for (int i = 0; i < n; i++) {
-        finish_row(s, square[i], s->k + (size_t)i * (size_t)s->n, &mean[i],
-                   &most[i]);
-        mean[i] += (float)centre;
-    }
-    explain(s, n, most);
-    for (int i = 0; i < n; i++) {
-        sd[i] = sqrtf(fmaxf(s->variance - most[i], 1e-12f));
-    }
+    s->mean_off = (float)(SURE * ROUNDING * sqrt(weights) *
+                          (8 + sqrt((double)s->d) + sqrt((double)s->n) / 8));
+    s->share_off =
+            (float)(2 * SURE * ROUNDING * most * (8 + sqrt((double)s->d)));
 }
 
 void tri_gp_screen(const tri_model *m, const float *x, int n, double resource,
                    float *mean, float *sd)
 {
     screen s;
+    int ok = screen_init(&s, m);
 
-    if (!screen_init(&s, m)) {
-        for (int i = 0; i < n; i++) {
-            mean[i] = (float)m->mean;
-            sd[i] = 1;
+    if (ok) {
+        fill_rows(&s, m);
+        fill_weights(&s, m, resource);
+    }
+    for (int i = 0; i < n; i++) {
+        float sum = -HUGE_VALF; /* as if nothing were known */
+        float most = 0;
+
+        for (int k = 0; ok && k < s.d; k++) {
+            s.z[k] = x[(size_t)i * (size_t)s.d + (size_t)k] * s.by[k];
         }
+        if (ok) {
+            ask_row(&s, &sum, &most);
+            sum -= s.mean_off;
+            most = fmaxf(most - s.share_off, 0);
+        }
+        mean[i] = (float)m->mean + sum;
+        sd[i] = ok ? sqrtf(fmaxf((s.variance - most) * 1.00001f, 1e-12f)) : 1;
+    }
+    if (ok) {
+        free(s.scaled);
+    }
+}
+
+/* ---- closer ---------------------------------------------------------------
+ */
+
+typedef struct told { /* by a sample */
+    double share;
+    int at;
+} told;
+
+static int by_share(const void *a, const void *b)
+{
+    const told *p = a, *q = b;
+
+    return p->share != q->share ? (p->share < q->share) - (p->share > q->share)
+                                : p->at - q->at;
+}
+
+typedef struct closer {
+    tri_gp_points rows, few;
+    int n;           /* samples */
+    double *k;       /* rows x n */
+    double *v;       /* rows x few */
+    double *inverse; /* few x few */
+    double *own;     /* variances without noise, of rows or samples */
+    told *told;      /* n */
+} closer;
+
+static int closer_init(closer *c, const tri_model *m, const double *x, int n,
+                       double resource)
+{
+    size_t rows = (size_t)n;
+    size_t d = (size_t)m->form.width;
+    size_t all = (size_t)m->n;
+    size_t few = all < FEW ? all : FEW;
+    double *p = malloc((rows * (d + 2 + all + few) + few * (2 * d + 2 + few) +
+                        rows + all) *
+                       sizeof *p);
+
+    c->told = malloc((all + 1) * sizeof *c->told);
+    c->k = p;
+    if (!p || !c->told) {
+        return 0;
+    }
+    c->n = m->n;
+    c->v = c->k + rows * all;
+    c->inverse = c->v + rows * few;
+    c->own = c->inverse + few * few;
+    c->rows = (tri_gp_points){.n = n, .x = x};
+    c->rows.scaled = c->own + rows + all;
+    c->rows.square = c->rows.scaled + rows * d;
+    p = c->rows.square + rows;
+    c->rows.share = p;
+    for (int i = 0; i < n; i++) {
+        p[i] = m->form.has_resource ? resource / m->top : 1;
+    }
+    p += rows;
+    c->few = (tri_gp_points){.n = (int)few, .x = p};
+    c->few.scaled = p + few * d;
+    c->few.square = c->few.scaled + few * d;
+    c->few.share = c->few.square + few;
+    return 1;
+}
+
+static void closer_fini(closer *c)
+{
+    free(c->k);
+    free(c->told);
+}
+
+/* The samples that tell most of the rows: the share of the variance that each
+ * explains by itself, over some of the rows. */
+static void choose_few(closer *c, const tri_model *m)
+{
+    size_t d = (size_t)m->form.width;
+    int step = c->rows.n / ASKED + 1;
+    tri_gp_points mine = {.n = m->n,
+                          .x = m->x,
+                          .share = m->share,
+                          .scaled = m->scaled,
+                          .square = m->square};
+    double *x = (double *)(uintptr_t)c->few.x; /* ours */
+    double *share = (double *)(uintptr_t)c->few.share;
+
+    tri_gp_variances(&m->form, m->theta, &mine, c->own);
+    for (int j = 0; j < m->n; j++) {
+        c->told[j] = (told){0, j};
+    }
+    for (int i = 0; i < c->rows.n; i += step) {
+        const double *k = c->k + (size_t)i * (size_t)m->n;
+
+        for (int j = 0; j < m->n; j++) {
+            c->told[j].share += k[j] * k[j] / c->own[j];
+        }
+    }
+    qsort(c->told, (size_t)m->n, sizeof *c->told, by_share);
+    for (int i = 0; i < c->few.n; i++) {
+        size_t at = (size_t)c->told[i].at;
+
+        memcpy(x + (size_t)i * d, m->x + at * d, d * sizeof *x);
+        share[i] = m->share[at];
+    }
+}
+
+/* The inverse factor of what the few are; 0 where there is none. */
+static int invert_few(closer *c, const tri_model *m)
+{
+    int few = c->few.n;
+
+    tri_gp_scale(&m->form, m->theta, &c->few);
+    tri_gp_cross(&m->form, m->theta, &c->few, &c->few, c->inverse, few);
+    for (int i = 0; i < few; i++) { /* a little more noise bounds as well */
+        c->inverse[(size_t)i * (size_t)few + (size_t)i] +=
+                part(m, TRI_GP_N) + 1e-7;
+    }
+    return tri_cholesky(c->inverse, few, few) &&
+           tri_triangle_invert(c->inverse, few, few);
+}
+
+/* c->own: of the rows, without noise; becomes what is left. */
+static void explain(closer *c)
+{
+    int few = c->few.n;
+
+    for (int i = 0; i < c->rows.n; i++) {
+        const double *k = c->k + (size_t)i * (size_t)c->n;
+
+        for (int j = 0; j < few; j++) {
+            c->v[(size_t)i * (size_t)few + (size_t)j] = k[c->told[j].at];
+        }
+    }
+    cblas_dtrmm(CblasRowMajor, CblasRight, CblasLower, CblasTrans, CblasNonUnit,
+                c->rows.n, few, 1, c->inverse, few, c->v, few);
+    for (int i = 0; i < c->rows.n; i++) {
+        const double *v = c->v + (size_t)i * (size_t)few;
+
+        c->own[i] -= cblas_ddot(few, v, 1, v, 1);
+    }
+}
+
+void tri_gp_closer(const tri_model *m, const double *x, int n, double resource,
+                   double *mean, double *sd)
+{
+    tri_gp_points mine = {.n = m->n,
+                          .x = m->x,
+                          .share = m->share,
+                          .scaled = m->scaled,
+                          .square = m->square};
+    closer c;
+
+    if (!closer_init(&c, m, x, n, resource)) {
+        closer_fini(&c);
+        tri_gp_predict(m, x, n, resource, mean, sd);
         return;
     }
-    screen_fill(&s, m, resource);
-    choose_few(&s, m);
-    for (int i = 0; i < n; i += BLOCK) {
-        screen_block(&s, m->mean, x + (size_t)i * (size_t)s.d,
-                     n - i < BLOCK ? n - i : BLOCK, mean + i, sd + i);
+    tri_gp_scale(&m->form, m->theta, &c.rows);
+    tri_gp_cross(&m->form, m->theta, &c.rows, &mine, c.k, m->n);
+    cblas_dgemv(CblasRowMajor, CblasNoTrans, n, m->n, 1, c.k, m->n, m->alpha, 1,
+                0, mean, 1);
+    choose_few(&c, m);
+    {
+        int ok = invert_few(&c, m);
+
+        tri_gp_variances(&m->form, m->theta, &c.rows, c.own);
+        if (ok) {
+            explain(&c);
+        }
     }
-    free(s.scaled);
+    for (int i = 0; i < n; i++) {
+        mean[i] += m->mean;
+        sd[i] = sqrt(fmax(c.own[i], 1e-12));
+    }
+    closer_fini(&c);
 }

@@ -11,6 +11,8 @@ void dpotrf_(const char *uplo, const int *n, double *a, const int *lda,
              int *info);
 void dpotri_(const char *uplo, const int *n, double *a, const int *lda,
              int *info);
+void dtrtri_(const char *uplo, const char *diag, const int *n, double *a,
+             const int *lda, int *info);
 /* NOLINTEND(readability-identifier-naming) */
 
 /* Cholesky factor of the lower triangle of a[n][ld] in place; 0 where it is
@@ -31,6 +33,17 @@ static inline int tri_cholesky_invert(double *a, int n, int ld)
     int info = 0;
 
     dpotri_("U", &n, a, &ld, &info);
+    return info == 0;
+}
+
+/* The inverse of the factor, in place. */
+static inline int tri_triangle_invert(double *a, int n, int ld)
+{
+    int info = 0;
+
+    if (n > 0) {
+        dtrtri_("U", "N", &n, a, &ld, &info);
+    }
     return info == 0;
 }
 
