@@ -166,6 +166,7 @@ tri_status tri_process_start(tri_trial *t)
                                 &t->place));
     fill_facts(t);
     make_directory(t);
+    tri_wait_look(); /* a start may take ten seconds */
     st = start_here(t);
     return tri_group_agree(t->setup.comm, st, TRI_PATIENCE_S);
 }
@@ -192,6 +193,7 @@ void tri_process_stop(tri_trial *t, double grace_s)
 {
     if (t->child) {
         await_end(t, grace_s);
+        tri_wait_look();
         tri_child_destroy(t->child, 0);
         tri_logs_end(t->setup.study, &t->facts, t->failed);
     }

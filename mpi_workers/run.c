@@ -24,6 +24,8 @@
 /* The progress limit where the study says auto, as rank 0 has it. */
 #define PROGRESS_LEAST_S 30.0
 #define PROGRESS_STEPS   5.0
+/* A wait's own end, beyond that: it is the last of those who give up. */
+#define BEYOND_S 10.0
 
 tri_reason tri_run_reason(tri_status st)
 {
@@ -159,31 +161,46 @@ static void note_step(tri_run *r, const tri_step *s)
     r->last.remark = NULL; /* not kept */
 }
 
-/* How long a call into the trial may take at level heartbeat: by then rank 0
- * has struck this rank for certain.  At level resume a rank that ends takes
- * the job along, so it may stay. */
-static double longest_call(const tri_run *r)
+/* By when rank 0 has found that the run makes no progress, and its leader has
+ * had the time to say so. */
+static double judged_by(const tri_run *r)
 {
     const tri_study *study = r->w->study;
     double progress = study->timeouts.progress_s;
 
-    if (!r->w->outlives) {
-        return INFINITY;
-    }
     if (!(progress > 0)) {
         progress = fmax(PROGRESS_LEAST_S, PROGRESS_STEPS * r->slowest_s);
     }
     if (r->slowest_s <= 0) {
         progress = fmax(progress, study->timeouts.startup_s);
     }
-    return progress + study->timeouts.grace_s + tri_worker_lease_s;
+    return progress + study->timeouts.grace_s;
+}
+
+/* How long a call into the trial may take at level heartbeat: by then rank 0
+ * has struck this rank for certain.  At level resume a rank that ends takes
+ * the job along, so it may stay. */
+static double longest_call(const tri_run *r)
+{
+    return r->w->outlives ? judged_by(r) + tri_worker_lease_s : INFINITY;
+}
+
+/* The engine's ranks wait for each other inside a step: longer than rank 0
+ * lets them, and less than the watchdog. */
+static void limit_waits(const tri_run *r)
+{
+    if (r->ops == &tri_trial_engine) {
+        tri_wait_limit(judged_by(r) + BEYOND_S);
+    }
 }
 
 static tri_status step_once(tri_run *r, tri_step *s)
 {
     double before = tri_watchdog_begin(longest_call(r));
-    tri_status st = r->ops->step(r->trial, r->leads ? leaders_word(r) : 0, s);
+    tri_status st;
 
+    limit_waits(r);
+    st = r->ops->step(r->trial, r->leads ? leaders_word(r) : 0, s);
     tri_watchdog_end(before);
     return st;
 }
@@ -348,6 +365,7 @@ static tri_status open_trial(tri_run *r)
     }
     r->last.step = setup.first_step;
     before = tri_watchdog_begin(longest_call(r));
+    limit_waits(r);
     st = r->ops->open(&setup, &r->trial);
     tri_watchdog_end(before);
     return st;
@@ -482,6 +500,22 @@ static void tell_failure(tri_run *r, tri_status st)
                  reason, sentence);
 }
 
+/* A member whose leader is gone says so in its place, and one that has seen
+ * the process of another end says it too: who is first is heard. */
+static void tell_silence(tri_run *r, tri_status st)
+{
+    char sentence[TRI_ERROR_BYTES];
+
+    r->lost_rank = tri_wait_silent();
+    if (r->lost_rank < 0 || r->lost_rank == r->w->world.rank ||
+        !(st == TRI_EPEER ||
+          (st == TRI_ETIMEOUT && r->lost_rank == r->a->ranks[0]))) {
+        return;
+    }
+    snprintf(sentence, sizeof sentence, "%s", tri_error_last()->sentence);
+    tri_run_tell(r, TRI_EV_LOST, TRI_REASON_RANK_LOST, sentence);
+}
+
 /* Forming's key: no other forming has it. */
 static uint64_t key_of(const tri_assignment *a)
 {
@@ -528,8 +562,8 @@ void tri_run_execute(tri_worker *w, const tri_assignment *a)
         st = run_through(&r);
     }
     tri_worker_tend(w); /* a signal, or no lease, may be what is behind it */
-    if (st != TRI_OK && r.leads && !w->dying) {
-        tell_failure(&r, st);
+    if (st != TRI_OK && !w->dying) {
+        (r.leads ? tell_failure : tell_silence)(&r, st);
     }
     if (!w->dying) {
         close_trial(&r, tri_status_scope(st) >= TRI_SCOPE_GROUP);

@@ -9,9 +9,11 @@
  * All waits are bounded.  One for another member attends to rank 0 meanwhile:
  * once the run is over by its word, or this rank was given another run, the
  * wait lasts `timeouts.grace` and 2 s at most, and the leader names the member
- * that was silent, so that it alone is struck.  The blocking collectives inside
- * a step cannot attend: at survival level heartbeat the watchdog ends a rank
- * that stays in them until it was struck for certain.
+ * that was silent, so that it alone is struck.  A member of the same host whose
+ * process has ended is seen to at once, by whoever waits for it.  What a trial
+ * of the user's own waits for inside a step cannot attend: at survival level
+ * heartbeat the watchdog ends a rank that stays in it until it was struck for
+ * certain.
  */
 #ifndef TRI_MPI_WORKERS_RUN_H
 #define TRI_MPI_WORKERS_RUN_H

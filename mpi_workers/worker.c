@@ -97,6 +97,17 @@ void tri_worker_tend(tri_worker *w)
     tri_channel_reap(w->channel);
 }
 
+/* A struck rank is never asked again: it may as well go, where its end ends
+ * nobody else. */
+static void hear_struck(tri_worker *w, int rank)
+{
+    w->has_lost = 1;
+    if (rank == w->world.rank && w->outlives) {
+        TRI_LOG(TRI_LOG_WARN, "this rank was struck from the pool: leaving");
+        die(w);
+    }
+}
+
 int tri_worker_receive(tri_worker *w, tri_message *out)
 {
     int from;
@@ -113,6 +124,10 @@ int tri_worker_receive(tri_worker *w, tri_message *out)
         }
         if (out->u.command.kind == TRI_CMD_LEAVE) {
             w->leaving = 1;
+            continue;
+        }
+        if (out->u.command.kind == TRI_CMD_STRIKE) {
+            hear_struck(w, out->u.command.u.strike.rank);
             continue;
         }
         return 1;
@@ -330,13 +345,13 @@ static tri_status join(tri_worker *w, const tri_ev_open *open)
 static void fini(tri_worker *w)
 {
     double before = tri_watchdog_begin(END_S);
-    int orderly = !w->dying;
+    int orderly = !w->dying && !(w->has_lost && w->outlives);
 
     if (w->dying) {
         tri_sleep(LINGER_S);
     }
     if (w->channel) {
-        orderly = tri_channel_flush(w->channel, orderly ? 1.0 : 0) == 0 &&
+        orderly = tri_channel_flush(w->channel, w->dying ? 0 : 1.0) == 0 &&
                   orderly;
     }
     tri_groups_destroy(w->groups, orderly);
@@ -377,7 +392,7 @@ int tri_worker_main(int *must_exit)
                 tri_error_last()->sentence);
         w.dying = 1;
     }
-    *must_exit = w.dying;
+    *must_exit = w.dying || (w.has_lost && w.outlives);
     fini(&w);
     tri_arena_destroy(arena);
     return 0;

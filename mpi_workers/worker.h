@@ -32,6 +32,7 @@ typedef struct tri_worker {
     double beat_s;  /* when the next beat is due */
     int outlives;   /* the job outlives a rank's end: level heartbeat */
     int drained;    /* this rank's drain signal was passed on */
+    int has_lost;   /* ranks were struck: nothing is collective any more */
     int leaving;    /* rank 0 said leave */
     int dying;      /* a signal, or no lease: end without ceremony */
 } tri_worker;

@@ -4,10 +4,14 @@
 #include "mpi_workers/world.h"
 
 #include "mpi_workers/pause.h"
+#include "mpi_workers/wait.h"
 #include "mpi_workers/watchdog.h"
+#include "trireme/rng.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 double tri_world_start_s = 600;
 
@@ -34,6 +38,46 @@ static tri_status wait_patiently(MPI_Request *request, double limit_s)
     }
 }
 
+/* The running kernel, the name of its host and the space of its process
+ * numbers.  Virtual hosts may have the kernel in common. */
+static uint64_t kernel_here(const char *host)
+{
+    char text[256] = "";
+    char space[64] = "";
+    FILE *f = fopen("/proc/sys/kernel/random/boot_id", "r");
+    size_t n = 0;
+
+    if (f) {
+        n = fread(text, 1, 64, f);
+        fclose(f);
+    }
+    if (n == 0 || readlink("/proc/self/ns/pid", space, sizeof space - 1) <= 0) {
+        return 0;
+    }
+    snprintf(text + n, sizeof text - n, "%s %s", space, host);
+    return tri_rng_hash(text, strlen(text)) | 1;
+}
+
+/* Whose processes this rank can look at: while it waits it sees that one has
+ * ended. */
+static tri_status note_pids(tri_world *w)
+{
+    const tri_seat *mine = &w->seats[w->rank];
+
+    w->pids = calloc((size_t)w->size, sizeof *w->pids);
+    if (!w->pids) {
+        return TRI_FAIL(TRI_ENOMEM, "no memory for %d seats", w->size);
+    }
+    for (int i = 0; i < w->size; i++) {
+        if (i != w->rank && mine->kernel != 0 &&
+            w->seats[i].kernel == mine->kernel) {
+            w->pids[i] = (pid_t)w->seats[i].pid;
+        }
+    }
+    tri_wait_know(w->pids, w->size);
+    return TRI_OK;
+}
+
 static tri_status share_seats(tri_world *w)
 {
     tri_seat *seats = calloc((size_t)w->size, sizeof *seats);
@@ -49,6 +93,8 @@ static tri_status share_seats(tri_world *w)
     mine.cores = w->place.cores;
     mine.host_cores = w->place.host_cores;
     mine.memory_bytes = w->place.memory_bytes;
+    mine.kernel = kernel_here(mine.host);
+    mine.pid = getpid();
     MPI_Iallgather(&mine, (int)sizeof mine, MPI_BYTE, seats, (int)sizeof mine,
                    MPI_BYTE, w->control, &request);
     /* where this fails the seats are left to MPI */
@@ -88,6 +134,7 @@ tri_status tri_world_open(tri_world *out)
     MPI_Comm_size(w.control, &w.size);
     tri_place_read(&w.place);
     TRI_TRY(share_seats(&w));
+    TRI_TRY(note_pids(&w));
     *out = w;
     return TRI_OK;
 }
@@ -122,7 +169,10 @@ void tri_world_close(tri_world *w, int frees)
         MPI_Comm_free(&w->control);
         MPI_Comm_free(&w->peers);
     }
+    tri_wait_know(NULL, 0);
+    free(w->pids);
     free(w->seats);
+    w->pids = NULL;
     w->seats = NULL;
 }
 

@@ -9,6 +9,7 @@
 #include "trireme/wire.h"
 
 #include <mpi.h>
+#include <sys/types.h>
 
 /* All ranks come and hear of the study within this: 600 s, less in tests. */
 extern double tri_world_start_s;
@@ -18,6 +19,9 @@ typedef struct tri_seat {    /* of one rank */
     int cores, host_cores;
     int host_ranks;        /* ranks of this job on that host */
     uint64_t memory_bytes; /* the job's limit there */
+    uint64_t kernel;       /* what runs there: process numbers mean the same to
+                            * those who have the same */
+    int64_t pid;
 } tri_seat;
 
 typedef struct tri_world {
@@ -26,6 +30,7 @@ typedef struct tri_world {
     int rank, size;
     tri_rank_place place;
     tri_seat *seats;    /* of all ranks */
+    pid_t *pids;        /* of all ranks; 0 where it cannot be looked at */
     uint64_t announced; /* bytes of the announcement */
 } tri_world;
 

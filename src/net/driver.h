@@ -66,8 +66,9 @@ typedef struct tri_driver {
     int is_synced;          /* the journal, since the last event */
     int has_evicted;        /* some went for want of room: it was said */
     double beat_s, view_s, clock_s, loop_s, gap_s;
-    int changed; /* since the view was last shown */
-    struct {     /* what hosts had to say: how many, and the first's words */
+    double look_s; /* when the processes of this host are looked at again */
+    int changed;   /* since the view was last shown */
+    struct {       /* what hosts had to say: how many, and the first's words */
         int n;
         char host[64], text[400];
     } remarks;
@@ -94,8 +95,15 @@ void tri_driver_forget_forming(tri_driver *d);
 /* ---- outbox.c: commands to messages ------------------------------------ */
 
 tri_status tri_driver_carry_out(tri_driver *d, const tri_commands *commands);
+/* Once. */
 void tri_driver_strike(tri_driver *d, int rank);
+/* The same without a word in the log: all ranks hear of it, and it is never
+ * heard again. */
+void tri_driver_give_up(tri_driver *d, int rank);
 void tri_driver_beat(tri_driver *d);
+/* The run is lost because of `rank`: its leader, unless it is that one, is told
+ * to wait for it no longer. */
+void tri_driver_call_off(tri_driver *d, int64_t run, int rank);
 void tri_driver_leave(tri_driver *d);
 
 /* ---- checkpoints.c ------------------------------------------------------ */
@@ -146,7 +154,8 @@ tri_status tri_driver_read_warm(const tri_driver *d, const char *machine_class,
 
 /* Signals of this process, and those that workers passed on. */
 tri_status tri_driver_signals(tri_driver *d);
-/* Ranks that have been silent too long; asked with an empty inbox only. */
+/* Ranks that have been silent too long, or whose process has ended; asked with
+ * an empty inbox only. */
 tri_status tri_driver_find_lost(tri_driver *d);
 
 /* ---- opening.c ----------------------------------------------------------- */

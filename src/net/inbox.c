@@ -4,6 +4,7 @@
 #include "src/net/driver.h"
 
 #include "mpi_workers/run.h"
+#include "src/net/watch.h"
 #include "trireme/log.h"
 
 #include <math.h>
@@ -178,25 +179,74 @@ static int is_outcome(int kind)
            kind == TRI_EV_INTERRUPTED;
 }
 
+static int is_among(const tri_run_view *v, int rank)
+{
+    for (int i = 0; i < v->n_ranks; i++) {
+        if (v->ranks[i] == rank) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* Whether a member of `run` says that it is lost, because of another. */
+static int is_members_word(const tri_driver *d, int64_t run, int from,
+                           const tri_event *event)
+{
+    tri_run_view v;
+
+    if (event->kind != TRI_EV_LOST || run < 0 ||
+        run >= tri_ctl_n_runs(d->ctl)) {
+        return 0;
+    }
+    tri_ctl_run(d->ctl, run, &v);
+    return event->u.outcome.lost_rank != from && is_among(&v, from) &&
+           is_among(&v, event->u.outcome.lost_rank);
+}
+
+/* Who of a group is to be struck where `named` was waited for in vain. */
+static int choose(const tri_driver *d, const tri_run_view *v, int named)
+{
+    double *silent_s = calloc((size_t)v->n_ranks, sizeof *silent_s);
+    int rank = named;
+
+    if (!silent_s) {
+        return named;
+    }
+    for (int i = 0; i < v->n_ranks; i++) {
+        silent_s[i] = tri_now() - d->peers[v->ranks[i]].heard_s;
+    }
+    rank = tri_watch_most_silent(v->ranks, silent_s, v->n_ranks, named);
+    free(silent_s);
+    return rank;
+}
+
 /* A leader names the member that it waited for in vain, or whose process is
- * damaged, be it itself: it alone is struck.  Not so where the run is over or
- * the rank is none of its group. */
-static void strike_silent(tri_driver *d, tri_ev_outcome *o)
+ * damaged, be it itself: it alone is struck.  Not so where the rank is none of
+ * its group. */
+static void strike_silent(tri_driver *d, tri_ev_outcome *o, int from)
 {
     tri_run_view v;
     int named = o->lost_rank;
 
     o->lost_rank = -1;
     tri_ctl_run(d->ctl, o->run, &v);
-    if (v.state == TRI_RUN_ENDED || v.attempt != o->attempt) {
-        return;
-    }
-    for (int i = 0; i < v.n_ranks; i++) {
-        if (v.ranks[i] == named) {
-            o->lost_rank = named;
-            tri_driver_strike(d, named);
+    if (is_among(&v, named)) {
+        o->lost_rank = named == from ? named : choose(d, &v, named);
+        tri_driver_strike(d, o->lost_rank);
+        if (v.ranks[0] != from) {
+            tri_driver_call_off(d, o->run, o->lost_rank);
         }
     }
+}
+
+/* Whether the run goes on as far as rank 0 knows. */
+static int is_under_way(const tri_driver *d, const tri_ev_outcome *o)
+{
+    tri_run_view v;
+
+    tri_ctl_run(d->ctl, o->run, &v);
+    return v.state != TRI_RUN_ENDED && v.attempt == o->attempt;
 }
 
 static tri_status on_run(tri_driver *d, const tri_message *m, int from)
@@ -215,13 +265,16 @@ static tri_status on_run(tri_driver *d, const tri_message *m, int from)
         run = event.u.outcome.run;
     }
     if ((m->kind == TRI_MSG_OUTCOME && !is_outcome(event.kind)) ||
-        !leads(d, run, from)) {
+        !(leads(d, run, from) || is_members_word(d, run, from, &event))) {
         TRI_LOG(TRI_LOG_WARN, "%s of run %lld from rank %d ignored",
                 tri_message_name(m->kind), (long long)run, from);
         return TRI_OK;
     }
+    if (event.kind == TRI_EV_LOST && !is_under_way(d, &event.u.outcome)) {
+        return TRI_OK; /* another has said so already */
+    }
     if (event.kind == TRI_EV_LOST) {
-        strike_silent(d, &event.u.outcome);
+        strike_silent(d, &event.u.outcome, from);
     }
     if (event.kind == TRI_EV_FAILED || event.kind == TRI_EV_LOST) {
         TRI_LOG(TRI_LOG_DEBUG, "run %lld failed: %s: %s", (long long)run,

@@ -42,6 +42,24 @@ void tri_driver_beat(tri_driver *d)
     }
 }
 
+void tri_driver_call_off(tri_driver *d, int64_t run, int rank)
+{
+    tri_command c = {.kind = TRI_CMD_VERDICT};
+    tri_run_view v;
+
+    tri_ctl_run(d->ctl, run, &v);
+    if (v.n_ranks < 1 || v.ranks[0] == rank || d->peers[v.ranks[0]].gone) {
+        return;
+    }
+    c.u.verdict = (tri_cmd_verdict){.run = v.run,
+                                    .attempt = v.attempt,
+                                    .verdict = TRI_VERDICT_STOP,
+                                    .next_run = -1,
+                                    .next_rung = -1,
+                                    .rank = v.ranks[0]};
+    send_command(d, v.ranks[0], &c);
+}
+
 void tri_driver_leave(tri_driver *d)
 {
     tri_command leave;
@@ -57,12 +75,28 @@ void tri_driver_leave(tri_driver *d)
     d->left = 1;
 }
 
+void tri_driver_give_up(tri_driver *d, int rank)
+{
+    const tri_command strike = {.kind = TRI_CMD_STRIKE,
+                                .u.strike = {.rank = rank}};
+
+    if (d->peers[rank].gone) {
+        return;
+    }
+    for (int i = 1; i < d->world->size; i++) {
+        if (!d->peers[i].gone) {
+            send_command(d, i, &strike);
+        }
+    }
+    d->peers[rank].gone = 1;
+    d->peers[rank].is_up = 0;
+    d->has_lost = 1;
+}
+
 void tri_driver_strike(tri_driver *d, int rank)
 {
-    if (rank >= 1 && rank < d->world->size) {
-        d->peers[rank].gone = 1;
-        d->peers[rank].is_up = 0;
-        d->has_lost = 1;
+    if (rank >= 1 && rank < d->world->size && !d->peers[rank].gone) {
+        tri_driver_give_up(d, rank);
         TRI_LOG_JOB(TRI_LOG_WARN, "rank %d on %s is struck from the pool", rank,
                     d->peers[rank].host);
     }

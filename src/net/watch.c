@@ -1,9 +1,11 @@
 /*
  * What no message tells: signals, and ranks that have fallen silent.
  */
-#include "src/net/driver.h"
+#include "src/net/watch.h"
 
+#include "mpi_workers/wait.h"
 #include "mpi_workers/worker.h"
+#include "src/net/driver.h"
 #include "trireme/log.h"
 
 #include <math.h>
@@ -11,7 +13,12 @@
 #include <string.h>
 
 /* A rank beats every second, unless it trains. */
-#define SILENT_S 15.0
+double tri_watch_silent_s = 15;
+/* One that waits has spoken since then; and one that has not for so much
+ * longer is worse. */
+#define LATELY_S 4.0
+/* Between two looks at the processes of this host. */
+#define LOOK_S 0.5
 /* How long the end may take after TERM or INT, before the record is closed. */
 #define HURRY_S 0.2
 
@@ -53,28 +60,45 @@ tri_status tri_driver_signals(tri_driver *d)
     return TRI_OK;
 }
 
-/* How long this rank may be silent: one that trains may be in a long step, and
- * is judged by its progress; one that has a process beats while it waits for
- * that, but what starts and ends one may take a while. */
-static double silence_of(const tri_driver *d, const tri_rank_view *r)
+/* A group forms without work of its own, and an agent beats while it waits for
+ * its process. */
+double tri_watch_silence(tri_run_state state, int is_process)
 {
-    const tri_study *study = tri_ctl_study(d->ctl);
-    tri_run_view run;
-
-    if (r->run < 0) {
-        return SILENT_S;
-    }
-    tri_ctl_run(d->ctl, r->run, &run);
-    if (run.state == TRI_RUN_FORMING) {
-        return SILENT_S;
-    }
-    return run.state == TRI_RUN_RUNNING &&
-                           study->model.kind == TRI_MODEL_PROCESS
-                   ? 2 * SILENT_S
+    return state == TRI_RUN_FORMING || (state == TRI_RUN_RUNNING && is_process)
+                   ? tri_watch_silent_s
                    : INFINITY;
 }
 
-static tri_status lose_run(tri_driver *d, int64_t run, int rank)
+int tri_watch_most_silent(const int32_t *ranks, const double *silent_s, int n,
+                          int named)
+{
+    int at = 0;
+    int worst = 0;
+
+    for (int i = 0; i < n; i++) {
+        at = ranks[i] == named ? i : at;
+        worst = silent_s[i] > silent_s[worst] ? i : worst;
+    }
+    return n > 0 && silent_s[at] < LATELY_S &&
+                           silent_s[worst] > silent_s[at] + LATELY_S
+                   ? ranks[worst]
+                   : named;
+}
+
+static double silence_of(const tri_driver *d, const tri_rank_view *r)
+{
+    tri_run_view run;
+
+    if (r->run < 0) {
+        return tri_watch_silent_s;
+    }
+    tri_ctl_run(d->ctl, r->run, &run);
+    return tri_watch_silence(run.state, tri_ctl_study(d->ctl)->model.kind ==
+                                                TRI_MODEL_PROCESS);
+}
+
+static tri_status lose_run(tri_driver *d, int64_t run, int rank,
+                           const char *why)
 {
     tri_event event;
     tri_ev_outcome *o = &event.u.outcome;
@@ -85,8 +109,8 @@ static tri_status lose_run(tri_driver *d, int64_t run, int rank)
     if (v.state == TRI_RUN_ENDED) {
         return TRI_OK;
     }
-    snprintf(sentence, sizeof sentence, "rank %d on %s was silent for %.0f s",
-             rank, d->peers[rank].host, tri_now() - d->peers[rank].heard_s);
+    snprintf(sentence, sizeof sentence, "rank %d on %s %s", rank,
+             d->peers[rank].host, why);
     memset(&event, 0, sizeof event);
     event.kind = TRI_EV_LOST;
     o->run = run;
@@ -99,21 +123,19 @@ static tri_status lose_run(tri_driver *d, int64_t run, int rank)
     o->peak_bytes = o->rss_bytes = o->checkpoint_bytes = -1;
     o->checkpoint = "";
     o->checkpoint_step = -1;
+    tri_driver_call_off(d, run, rank);
     return tri_driver_feed(d, &event);
 }
 
-static tri_status lose(tri_driver *d, const tri_rank_view *r)
+static tri_status lose(tri_driver *d, const tri_rank_view *r, const char *why)
 {
     tri_peer *p = &d->peers[r->rank];
     int64_t run = r->run;
     int rank = r->rank;
     tri_event event;
 
-    TRI_LOG_JOB(TRI_LOG_WARN, "rank %d on %s was silent for %.0f s: lost", rank,
-                p->host, tri_now() - p->heard_s);
-    p->gone = 1;
-    p->is_up = 0;
-    d->has_lost = 1;
+    TRI_LOG_JOB(TRI_LOG_WARN, "rank %d on %s %s: lost", rank, p->host, why);
+    tri_driver_give_up(d, rank);
     memset(&event, 0, sizeof event);
     event.kind = TRI_EV_POOL;
     event.u.pool = (tri_ev_pool){.rank = rank,
@@ -122,21 +144,39 @@ static tri_status lose(tri_driver *d, const tri_rank_view *r)
                                  .cores = p->cores,
                                  .device = p->device};
     TRI_TRY(tri_driver_feed(d, &event));
-    return run >= 0 && !d->ended ? lose_run(d, run, rank) : TRI_OK;
+    return run >= 0 && !d->ended ? lose_run(d, run, rank, why) : TRI_OK;
+}
+
+/* Whether this rank is lost; *why: how it is known. */
+static int is_lost(const tri_driver *d, const tri_rank_view *r, int looks,
+                   char why[static 64])
+{
+    double silent_s = tri_now() - d->peers[r->rank].heard_s;
+    pid_t pid = d->world->pids[r->rank];
+
+    if (looks && pid > 0 && tri_wait_has_ended(pid)) {
+        snprintf(why, 64, "has ended, and not by its own will");
+        return 1;
+    }
+    snprintf(why, 64, "was silent for %.0f s", silent_s);
+    return silent_s > silence_of(d, r);
 }
 
 tri_status tri_driver_find_lost(tri_driver *d)
 {
-    double now = tri_now();
     int n = tri_ctl_n_ranks(d->ctl);
+    double now = tri_now();
+    int looks = now >= d->look_s;
+    char why[64];
 
+    d->look_s = looks ? now + LOOK_S : d->look_s;
     for (int i = 0; i < n && !d->ended; i++) {
         tri_rank_view r;
 
         tri_ctl_rank(d->ctl, i, &r);
         if (r.rank >= 1 && r.rank < d->world->size && d->peers[r.rank].is_up &&
-            now - d->peers[r.rank].heard_s > silence_of(d, &r)) {
-            TRI_TRY(lose(d, &r));
+            is_lost(d, &r, looks, why)) {
+            TRI_TRY(lose(d, &r, why));
         }
     }
     return TRI_OK;

@@ -15,6 +15,9 @@
 
 int tri_case_ranks;
 
+/* Ranks were lost, or this one was: MPI_Finalize would wait for them. */
+static int must_exit;
+
 static char folder[64], file[128];
 static const tri_case *now;
 
@@ -32,6 +35,7 @@ static void serve(const tri_case *cases, int n)
 
             tri_worker_main(&leaving);
             tri_worker_forget_signals();
+            must_exit = must_exit || leaving;
         }
     }
 }
@@ -86,6 +90,10 @@ int tri_cases_run(int argc, char **argv, const tri_case *cases, int n)
     if (failed) {
         MPI_Abort(MPI_COMM_WORLD, 1);
     }
+    if (must_exit && getenv("OMPI_MCA_orte_enable_recovery")) {
+        fflush(stderr);
+        _exit(0); /* as src/app does */
+    }
     MPI_Finalize();
     return failed;
 }
@@ -116,6 +124,7 @@ tri_tuned tri_case_tune(const char *text, const char *path, int resume,
     }
     tri_worker_forget_signals();
     t.st = tri_net_tune(t.study, &settings, &t.end, &t.ctl);
+    must_exit = must_exit || t.end.must_exit;
     if (t.st != TRI_OK) {
         print_message("tune: %s\n", tri_error_last()->sentence);
     }

@@ -2,6 +2,7 @@
  * A rank that is stopped (not dead): idle, it is found by its silence, struck
  * and the study goes on without it.
  */
+#include "src/net/watch.h"
 #include "tests/net/harness.h"
 
 #include "tests/tri_cmocka.h"
@@ -15,12 +16,12 @@ static int stopped;
 
 static const char study[] =
         "study: lost\nseed: 2\n"
-        "model: {kind: synthetic, cost: 0.2}\n"
+        "model: {kind: synthetic, cost: 0.1}\n"
         "space: {x: {int: [0, 63]}}\n"
         "objective: {minimize: loss}\n"
         "resource: {unit: steps, min: 5, max: 5, eta: 2}\n"
         "search: random\n"
-        "budget: {trials: 60}\nfinals: none\n"
+        "budget: {trials: 40}\nfinals: none\n"
         "timeouts: {startup: 30 s, progress: 2 s, grace: 1 s}\n";
 
 static void stop_one(void *ctx, const tri_ctl *ctl)
@@ -37,19 +38,21 @@ static void stop_one(void *ctx, const tri_ctl *ctl)
 
 static void a_stopped_rank_is_struck(void)
 {
-    tri_tuned t = tri_case_tune(study, tri_case_file(), 0, stop_one, NULL);
+    tri_tuned t;
     tri_progress p;
 
+    tri_watch_silent_s = 5;
+    t = tri_case_tune(study, tri_case_file(), 0, stop_one, NULL);
     kill(pids[3], SIGCONT);
     assert_true(stopped);
     assert_int_equal(t.st, TRI_OK);
     assert_int_equal(t.end.status, 0);
     assert_true(t.end.must_exit);
     tri_ctl_progress(t.ctl, &p);
-    assert_int_equal(p.trials, 60);
-    assert_true(p.finished >= 59);
+    assert_int_equal(p.trials, 40);
+    assert_true(p.finished >= 39);
     tri_tuned_fini(&t);
-    tri_case_verify(tri_case_file(), 60);
+    tri_case_verify(tri_case_file(), 40);
 }
 
 int main(int argc, char **argv)

@@ -48,7 +48,8 @@ static void leave(void)
     _exit(0);
 }
 
-/* The runs of the group that was lost. */
+/* The runs of the group that was lost: that one, and perhaps one more that its
+ * leader was given before it was known to be stuck. */
 static int n_lost(const tri_ctl *ctl)
 {
     int n = 0;
@@ -58,7 +59,7 @@ static int n_lost(const tri_ctl *ctl)
 
         tri_ctl_run(ctl, i, &v);
         if (v.ranks[0] == VICTIM - 1) {
-            assert_int_equal(v.status, TRI_RUN_FAILED);
+            assert_true(v.status == TRI_RUN_LOST || v.status == TRI_RUN_FAILED);
             assert_int_equal(v.reports, 0);
             n++;
         } else {
@@ -80,7 +81,7 @@ static void the_run_is_requeued(void)
     assert_int_equal(p.trials, 12);
     assert_int_equal(p.failed, 0);
     assert_int_equal(p.finished, 12);
-    assert_int_equal(n_lost(t.ctl), 1);
+    assert_in_range(n_lost(t.ctl), 1, 2);
     tri_tuned_fini(&t);
     tri_case_verify(tri_case_file(), 12);
 }
