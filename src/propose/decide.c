@@ -1,0 +1,310 @@
+/*
+ * What to try: the pool, and what is chosen of it by which rule.
+ */
+#include "src/propose/thinker.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Random candidates of which the farthest is taken. */
+#define DESIGN_TRIES 50
+/* Of the results, where the best that the model believes is looked for. */
+#define LOWEST 128
+/* Of the best, whose neighbours are looked at in a large space. */
+#define NEAR 10
+/* Of the first configurations one in so many is tried on the word of earlier
+ * studies; the others tell whether that is worth anything. */
+#define ON_TRUST 3
+
+/* ---- the pool
+ * ----------------------------------------------------------------- */
+
+typedef struct ranked {
+    double cost;
+    int at;
+} ranked;
+
+static int by_cost(const void *a, const void *b)
+{
+    const ranked *p = a, *q = b;
+
+    return p->cost != q->cost ? (p->cost > q->cost) - (p->cost < q->cost)
+                              : p->at - q->at;
+}
+
+/* The best records, for their neighbours. */
+static tri_status best_of(const tri_thinker *t, const tri_snapshot *s,
+                          const tri_config **near, int *n)
+{
+    double sign = t->study->objective.maximize ? -1 : 1;
+    ranked *list = malloc(((size_t)s->n_records + 1) * sizeof *list);
+    int m = 0;
+
+    if (!list) {
+        return TRI_FAIL(TRI_ENOMEM, "no memory to think");
+    }
+    for (int i = 0; i < s->n_records; i++) {
+        if (!s->records[i].failed && isfinite(s->records[i].objective)) {
+            list[m++] = (ranked){sign * s->records[i].objective, i};
+        }
+    }
+    qsort(list, (size_t)m, sizeof *list, by_cost);
+    for (*n = 0; *n < NEAR && *n < m; ++*n) {
+        near[*n] = s->records[list[*n].at].config;
+    }
+    free(list);
+    return TRI_OK;
+}
+
+tri_status tri_thinker_refresh(tri_thinker *t, const tri_snapshot *s)
+{
+    const tri_config *near[NEAR];
+    int n;
+
+    if (!t->has_pool) {
+        TRI_TRY(tri_pool_init(&t->pool, t->study->space, t->encoding,
+                              t->cancel));
+        if (tri_is_cancelled(t->cancel)) { /* it may be half of one */
+            tri_pool_fini(&t->pool);
+            return TRI_OK;
+        }
+        t->has_pool = 1;
+    }
+    TRI_TRY(best_of(t, s, near, &n));
+    return tri_pool_refresh(&t->pool, s, t->seed, near, n);
+}
+
+/* ---- the answer
+ * ------------------------------------------------------------------ */
+
+static void add(tri_thinker *t, tri_answer *a, int64_t at, const char *rule)
+{
+    tri_choice *c = &a->choices[a->n];
+    double *x;
+
+    *c = (tri_choice){.at = at, .mean = NAN, .sd = NAN, .p = NAN, .bytes = NAN};
+    a->rules[a->n++] = rule;
+    t->pool.taken[at] = 1;
+    x = malloc(((size_t)t->pool.width + 1) * sizeof *x);
+    if (!x) {
+        return;
+    }
+    tri_pool_row(&t->pool, at, x);
+    if (t->model) {
+        t->of->predict(t->model, x, 1, t->resource, &c->mean, &c->sd);
+    }
+    if (t->feasible) {
+        tri_feasibility_predict(t->feasible, x, 1, &c->p, &c->bytes);
+    }
+    free(x);
+}
+
+/* How many of the wanted are drawn at random: each by a coin of its own. */
+static int random_count(const tri_thinker *t, const tri_snapshot *s, int wanted)
+{
+    tri_rng rng = tri_rng_stream(t->seed, (uint64_t)s->number << 1 | 1,
+                                 TRI_RNG_EXPLORE);
+    double share = t->study->search.random_share;
+    int n = 0;
+
+    if (t->known.n >= TAU_RECORDS && t->tau < TAU_LEAST) {
+        share = fmax(share, LOST_SHARE);
+    }
+    for (int i = 0; i < wanted; i++) {
+        n += tri_rng_unit(&rng) < share;
+    }
+    return n;
+}
+
+static void add_random(tri_thinker *t, const tri_snapshot *s, tri_answer *a,
+                       int n)
+{
+    tri_rng rng =
+            tri_rng_stream(t->seed, (uint64_t)s->number << 1, TRI_RNG_RANDOM);
+
+    for (int i = 0; i < n; i++) {
+        int64_t at = tri_pool_random(&t->pool, &rng);
+
+        if (at >= 0) {
+            add(t, a, at, "random");
+        }
+    }
+}
+
+static tri_status add_design(tri_thinker *t, const tri_snapshot *s,
+                             tri_answer *a, int n)
+{
+    tri_rng rng =
+            tri_rng_stream(t->seed, (uint64_t)s->number << 1, TRI_RNG_QUASI);
+    tri_knowledge *k = &t->known;
+    size_t w = (size_t)k->width;
+    double *x = malloc(((size_t)(k->n_points + n) * w + 1) * sizeof *x);
+
+    if (!x) {
+        return TRI_FAIL(TRI_ENOMEM, "no memory to think");
+    }
+    if (k->n_points > 0) {
+        memcpy(x, k->point_x, (size_t)k->n_points * w * sizeof *x);
+    }
+    for (int i = 0; i < n; i++) {
+        int64_t at = tri_design_next(&t->pool, x, k->n_points + i, DESIGN_TRIES,
+                                     &rng);
+
+        if (at < 0) {
+            break;
+        }
+        tri_pool_row(&t->pool, at, x + (size_t)(k->n_points + i) * w);
+        add(t, a, at, "spread");
+    }
+    free(x);
+    return TRI_OK;
+}
+
+/* The lowest value that the model believes of what has run; it is looked for
+ * among the lowest results. */
+static tri_status believed_best(const tri_thinker *t, double *best)
+{
+    const tri_knowledge *k = &t->known;
+    size_t w = (size_t)k->width;
+    ranked *list = malloc(((size_t)k->n + 1) * sizeof *list);
+    double *x = malloc(LOWEST * (w + 1) * sizeof *x);
+    double *mean = x ? x + LOWEST * w : NULL;
+    int n = k->n < LOWEST ? k->n : LOWEST;
+
+    if (!list || !x) {
+        free(list);
+        free(x);
+        return TRI_FAIL(TRI_ENOMEM, "no memory to think");
+    }
+    for (int i = 0; i < k->n; i++) {
+        list[i] = (ranked){k->y[i], i};
+    }
+    qsort(list, (size_t)k->n, sizeof *list, by_cost);
+    for (int i = 0; i < n; i++) {
+        memcpy(x + (size_t)i * w, k->x + (size_t)list[i].at * w, w * sizeof *x);
+    }
+    t->of->predict(tri_thinker_asked(t), x, n, t->resource, mean, NULL);
+    *best = INFINITY;
+    for (int i = 0; i < n; i++) {
+        *best = fmin(*best, mean[i]);
+    }
+    free(list);
+    free(x);
+    return TRI_OK;
+}
+
+/* What is under way counts as believed. */
+static tri_status believe_pending(tri_thinker *t, const tri_snapshot *s)
+{
+    double mean;
+    double *x = malloc(((size_t)t->pool.width + 1) * sizeof *x);
+    tri_status st = x ? TRI_OK : TRI_FAIL(TRI_ENOMEM, "no memory to think");
+
+    for (int i = 0; st == TRI_OK && t->of->add && i < s->n_pending; i++) {
+        tri_encode(t->encoding, s->pending[i], x);
+        t->of->predict(tri_thinker_asked(t), x, 1, t->resource, &mean, NULL);
+        st = t->of->add(tri_thinker_asked(t), x, mean, t->resource);
+    }
+    free(x);
+    return st;
+}
+
+static const char *rule_of(tri_acquisition a)
+{
+    return a == TRI_ACQ_UCB ? "ucb" : a == TRI_ACQ_THOMPSON ? "thompson" : "ei";
+}
+
+static tri_status add_best(tri_thinker *t, const tri_snapshot *s,
+                           const tri_cancel *cancel, tri_answer *a, int n)
+{
+    int size = t->of->size(tri_thinker_asked(t));
+    int found = 0;
+    tri_belief_model m = {.ops = t->of,
+                          .model = tri_thinker_asked(t),
+                          .feasible =
+                                  t->known.n_failed > 0 || s->memory_bytes > 0
+                                          ? t->feasible
+                                          : NULL,
+                          .resource = t->resource};
+    tri_status st = believed_best(t, &m.best);
+
+    if (st == TRI_OK) {
+        st = believe_pending(t, s);
+    }
+
+    if (st == TRI_OK && t->reinforce) {
+        st = tri_reinforce_answer(t->reinforce, &t->pool, s, &m, t->acquisition,
+                                  n, t->seed, cancel, a->choices + a->n,
+                                  &found);
+    } else if (st == TRI_OK) {
+        st = tri_acquire(&t->pool, &m, t->acquisition, n,
+                         t->seed ^ (uint64_t)s->number << 20, cancel,
+                         a->choices + a->n, &found);
+    }
+    if (t->of->truncate) {
+        t->of->truncate(tri_thinker_asked(t), size);
+    }
+    for (int i = 0; i < found; i++) {
+        a->rules[a->n + i] =
+                t->reinforce ? "reinforce" : rule_of(t->acquisition);
+    }
+    a->n += found;
+    return st;
+}
+
+static tri_status add_children(tri_thinker *t, const tri_snapshot *s,
+                               tri_answer *a, int n)
+{
+    int64_t at[WANTED_MOST];
+    int children = 0;
+    int found = 0;
+
+    TRI_TRY(tri_evolve(&t->pool, s, t->study->objective.maximize, t->seed, n,
+                       at, &children, &found));
+    for (int i = 0; i < found; i++) {
+        add(t, a, at[i], i < children ? "evolution" : "random");
+    }
+    return TRI_OK;
+}
+
+/* Before there are results of its own: some of what earlier studies say is
+ * best. */
+static tri_status add_trusted(tri_thinker *t, tri_answer *a, int wanted)
+{
+    int64_t at[WANTED_MOST];
+    int n_known = t->known.n_points;
+    int n = (n_known + wanted + ON_TRUST - 1) / ON_TRUST -
+            (n_known + ON_TRUST - 1) / ON_TRUST;
+    int found;
+
+    if (!t->transfer || t->model || n < 1 || t->known.n_own >= DESIGN) {
+        return TRI_OK;
+    }
+    TRI_TRY(tri_transfer_best(t->transfer, &t->pool, t->resource, n, at,
+                              &found));
+    for (int i = 0; i < found; i++) {
+        add(t, a, at[i], "warm");
+    }
+    return TRI_OK;
+}
+
+tri_status tri_thinker_decide(tri_thinker *t, const tri_snapshot *s,
+                              const tri_cancel *cancel, tri_answer *a,
+                              int wanted)
+{
+    int n_random;
+
+    TRI_TRY(add_trusted(t, a, wanted));
+    wanted -= a->n;
+    if (t->is_evolution) {
+        return add_children(t, s, a, wanted);
+    }
+    if (!t->model) {
+        return add_design(t, s, a, wanted);
+    }
+    n_random = random_count(t, s, wanted);
+    TRI_TRY(add_best(t, s, cancel, a, wanted - n_random));
+    add_random(t, s, a, n_random);
+    return TRI_OK;
+}

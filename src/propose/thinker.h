@@ -1,0 +1,90 @@
+/*
+ * Inside the thinker.  An answer is made by three files, one after another:
+ *
+ *   thinker.c   a snapshot is learned from: knowledge, models, failures
+ *   decide.c    the pool is looked at, and what to try is chosen
+ *   tell.c      that is written down as proposals, with what is believed
+ */
+#ifndef TRI_SRC_PROPOSE_THINKER_H
+#define TRI_SRC_PROPOSE_THINKER_H
+
+#include "src/propose/evolve.h"
+#include "src/propose/reinforce.h"
+#include "src/propose/think_internal.h"
+#include "src/propose/transfer.h"
+
+/* Results that are spread out before a model is asked. */
+#define DESIGN 5
+/* Of a joint of proposals in one answer. */
+#define WANTED_MOST 512
+/* A model that ranks no better than chance is not followed. */
+#define TAU_LEAST   0.1
+#define TAU_RECORDS 24
+#define LOST_SHARE  0.5
+
+/* Why there is no model of values. */
+typedef enum tri_lack {
+    TRI_LACKS_NOTHING,
+    TRI_LACKS_TOO_FEW,
+    TRI_LACKS_ALL_FAILED,
+    TRI_LACKS_ALL_EQUAL
+} tri_lack;
+
+struct tri_thinker {
+    const tri_study *study;
+    uint64_t seed;
+    const tri_cancel *cancel; /* of the question that is being answered */
+    tri_encoding *encoding;
+    tri_pool pool;
+    int has_pool;
+    tri_warm_records *warm;
+    int n_warm;
+    tri_acquisition acquisition;
+    const tri_predictor_ops *ops; /* the predictor in use, */
+    const tri_predictor_ops *of;  /* and what its models are used by: the same,
+                                   * or over what earlier studies say */
+    tri_transfer *transfer;       /* NULL: no earlier studies */
+    int is_auto;
+    int chosen_n; /* values when the predictor was chosen */
+    double tau;
+    tri_model *model;
+    tri_model *rough; /* for when it leads nowhere; NULL */
+    int is_stuck;
+    int learned_n; /* values when its hyper-parameters were learned */
+    tri_feasibility *feasible;
+    tri_reinforce *reinforce; /* NULL: another proposer */
+    int is_evolution;
+    tri_knowledge known;
+    double resource;
+    /* the answer */
+    tri_proposal *list;
+    char *texts; /* of configurations, one after another */
+    size_t texts_room;
+    char hyper[1024], reason[160], sources[512];
+    char news[700];        /* what the last answer has to say, or empty */
+    tri_lack lack, lacked; /* now, and in the answer before */
+};
+
+/* Chosen of the pool, and by what rule each; room for all that are wanted. */
+typedef struct tri_answer {
+    tri_choice *choices;
+    const char **rules;
+    int n;
+} tri_answer;
+
+/* The model that this answer is chosen by; NULL. */
+tri_model *tri_thinker_asked(const tri_thinker *t);
+
+/* Bring the pool up to a snapshot; without it nothing can be chosen.
+ * TRI_ENOMEM. */
+tri_status tri_thinker_refresh(tri_thinker *t, const tri_snapshot *s);
+/* Choose up to `wanted` and append them.  TRI_ENOMEM. */
+tri_status tri_thinker_decide(tri_thinker *t, const tri_snapshot *s,
+                              const tri_cancel *cancel, tri_answer *a,
+                              int wanted);
+
+/* [out] `out`: borrowed from the thinker until its next answer.  TRI_ENOMEM. */
+tri_status tri_thinker_tell(tri_thinker *t, const tri_snapshot *s,
+                            const tri_answer *a, tri_ev_proposals *out);
+
+#endif
