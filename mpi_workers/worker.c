@@ -108,6 +108,22 @@ static void hear_struck(tri_worker *w, int rank)
     }
 }
 
+/* On rank 0's host its end is seen, whatever the lease; its last words were
+ * read before. */
+static void look_at_leader(tri_worker *w)
+{
+    double now = tri_now();
+
+    if (now < w->look_s || w->dying || w->leaving) {
+        return;
+    }
+    w->look_s = now + TRI_BEAT_S;
+    if (w->world.pids[0] > 0 && tri_wait_has_ended(w->world.pids[0])) {
+        TRI_LOG(TRI_LOG_ERROR, "rank 0's process has ended: leaving");
+        die(w);
+    }
+}
+
 int tri_worker_receive(tri_worker *w, tri_message *out)
 {
     int from;
@@ -132,6 +148,7 @@ int tri_worker_receive(tri_worker *w, tri_message *out)
         }
         return 1;
     }
+    look_at_leader(w);
     if (tri_now() - w->heard_s > tri_worker_lease_s) {
         TRI_LOG(TRI_LOG_ERROR, "rank 0 was silent for %.0f s: leaving",
                 tri_worker_lease_s);

@@ -30,6 +30,7 @@ typedef struct tri_worker {
     uint64_t quota_bytes;
     double heard_s; /* when rank 0 last said anything */
     double beat_s;  /* when the next beat is due */
+    double look_s;  /* when rank 0's process is looked at again */
     int outlives;   /* the job outlives a rank's end: level heartbeat */
     int drained;    /* this rank's drain signal was passed on */
     int has_lost;   /* ranks were struck: nothing is collective any more */
