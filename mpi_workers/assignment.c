@@ -8,6 +8,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Each once: they stand in the order of the mesh. */
+static int is_twice(const int32_t *ranks, int i)
+{
+    for (int k = 0; k < i; k++) {
+        if (ranks[k] == ranks[i]) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
 static tri_status copy_ranks(tri_assignment *a, const tri_worker *w,
                              const tri_cmd_assign *assign)
 {
@@ -19,8 +30,7 @@ static tri_status copy_ranks(tri_assignment *a, const tri_worker *w,
     for (int i = 0; i < assign->n_ranks; i++) {
         int32_t rank = assign->ranks[i];
 
-        if (rank < 1 || rank >= w->world.size ||
-            (i > 0 && rank <= assign->ranks[i - 1])) {
+        if (rank < 1 || rank >= w->world.size || is_twice(assign->ranks, i)) {
             return TRI_FAIL(TRI_EINVAL, "an assignment with rank %d",
                             (int)rank);
         }

@@ -3,6 +3,8 @@
  */
 #include "mpi_workers/place.h"
 
+#include "mpi_workers/cgroup.h"
+
 #include <hwloc.h>
 
 #include <stdio.h>
@@ -10,128 +12,15 @@
 #include <string.h>
 #include <unistd.h>
 
-uint64_t tri_place_limit(const char *path)
-{
-    FILE *f = fopen(path, "re");
-    unsigned long long value = 0;
-    int n;
-
-    if (!f) {
-        return 0;
-    }
-    n = fscanf(f, "%llu", &value);
-    fclose(f);
-    if (n != 1 || value > UINT64_MAX / 4) {
-        return UINT64_MAX;
-    }
-    return value;
-}
-
-/* The smallest limit in `file` from `root``path` upwards. */
-static uint64_t limit_above(const char *root, const char *path,
-                            const char *file)
-{
-    char at[1024];
-    char full[1400];
-    uint64_t least = UINT64_MAX;
-
-    snprintf(at, sizeof at, "%s", path);
-    for (;;) {
-        uint64_t limit;
-        char *slash;
-
-        snprintf(full, sizeof full, "%s%s/%s", root, at, file);
-        limit = tri_place_limit(full);
-        if (limit > 0 && limit < least) {
-            least = limit;
-        }
-        slash = strrchr(at, '/');
-        if (!slash) {
-            return least;
-        }
-        *slash = 0;
-    }
-}
-
-/* The limit of the control group that a line of /proc/self/cgroup names. */
-static uint64_t limit_of_line(char *line)
-{
-    char *controllers = strchr(line, ':');
-    char *path = controllers ? strchr(controllers + 1, ':') : NULL;
-
-    if (!path) {
-        return UINT64_MAX;
-    }
-    *path++ = 0;
-    path[strcspn(path, "\n")] = 0;
-    controllers++;
-    if (!*controllers) {
-        return limit_above("/sys/fs/cgroup", path, "memory.max");
-    }
-    if (strcmp(controllers, "memory") == 0) {
-        return limit_above("/sys/fs/cgroup/memory", path,
-                           "memory.limit_in_bytes");
-    }
-    return UINT64_MAX;
-}
-
-static uint64_t cgroup_memory(void)
-{
-    FILE *f = fopen("/proc/self/cgroup", "re");
-    char line[1024];
-    uint64_t least = UINT64_MAX;
-
-    while (f && fgets(line, sizeof line, f)) {
-        uint64_t limit = limit_of_line(line);
-
-        if (limit < least) {
-            least = limit;
-        }
-    }
-    if (f) {
-        fclose(f);
-    }
-    return least;
-}
-
 uint64_t tri_place_memory(void)
 {
     long pages = sysconf(_SC_PHYS_PAGES);
     long size = sysconf(_SC_PAGESIZE);
     uint64_t all = pages > 0 && size > 0 ? (uint64_t)pages * (uint64_t)size
                                          : (uint64_t)1 << 30;
-    uint64_t limit = cgroup_memory();
+    uint64_t limit = tri_cgroup_memory("");
 
     return limit < all ? limit : all;
-}
-
-/* Cores that the control group's quota leaves, `cores` if it says nothing. */
-static int within_quota(int cores)
-{
-    FILE *f = fopen("/sys/fs/cgroup/cpu.max", "re");
-    long long quota = -1;
-    long long period = -1;
-    int whole;
-
-    if (f) {
-        if (fscanf(f, "%lld %lld", &quota, &period) != 2) {
-            quota = -1;
-        }
-        fclose(f);
-    } else {
-        uint64_t q = tri_place_limit("/sys/fs/cgroup/cpu/cpu.cfs_quota_us");
-        uint64_t p = tri_place_limit("/sys/fs/cgroup/cpu/cpu.cfs_period_us");
-
-        if (q > 0 && q < UINT64_MAX && p > 0 && p < UINT64_MAX) {
-            quota = (long long)q;
-            period = (long long)p;
-        }
-    }
-    if (quota <= 0 || period <= 0) {
-        return cores;
-    }
-    whole = (int)((quota + period - 1) / period);
-    return whole < cores ? whole : cores;
 }
 
 static void read_cpu(tri_rank_place *out)
@@ -183,29 +72,142 @@ static int count_cores(hwloc_topology_t topology, hwloc_const_bitmap_t set)
     return n > 0 ? n : 1;
 }
 
+/* The number from 1 of the object of that type that holds all of `set`; 0. */
+static int holder(hwloc_topology_t topology, hwloc_obj_type_t type,
+                  hwloc_const_bitmap_t set)
+{
+    for (int i = 0; i < hwloc_get_nbobjs_by_type(topology, type); i++) {
+        hwloc_obj_t o = hwloc_get_obj_by_type(topology, type, (unsigned)i);
+
+        if (o && o->cpuset && hwloc_bitmap_isincluded(set, o->cpuset)) {
+            return i + 1;
+        }
+    }
+    return 0;
+}
+
+/* The first core of `set`, from 1; 0 where it is unknown. */
+static int first_core(hwloc_topology_t topology, hwloc_const_bitmap_t set)
+{
+    for (int i = 0; i < hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_CORE);
+         i++) {
+        hwloc_obj_t o =
+                hwloc_get_obj_by_type(topology, HWLOC_OBJ_CORE, (unsigned)i);
+
+        if (o && hwloc_bitmap_intersects(set, o->cpuset)) {
+            return i + 1;
+        }
+    }
+    return 0;
+}
+
+/* Note that this rank may use `set`: where that is, and how much. */
+static void note_set(hwloc_topology_t topology, hwloc_const_bitmap_t set,
+                     tri_rank_place *out)
+{
+    int n = count_cores(topology, set);
+    hwloc_const_bitmap_t all = hwloc_topology_get_allowed_cpuset(topology);
+
+    out->cores = n < out->host_cores ? n : out->host_cores;
+    hwloc_bitmap_list_snprintf(out->cpus, sizeof out->cpus, set);
+    out->at.package = holder(topology, HWLOC_OBJ_PACKAGE, set);
+    out->at.numa = holder(topology, HWLOC_OBJ_NUMANODE, set);
+    out->at.cache = holder(topology, HWLOC_OBJ_L3CACHE, set);
+    out->at.core =
+            hwloc_bitmap_isincluded(all, set) ? 0 : first_core(topology, set);
+    out->is_whole = out->at.core == 0;
+}
+
+/* A loaded topology, or 0. */
+static int open_topology(hwloc_topology_t *out)
+{
+    if (hwloc_topology_init(out) != 0) {
+        return 0;
+    }
+    if (hwloc_topology_load(*out) != 0) {
+        hwloc_topology_destroy(*out);
+        return 0;
+    }
+    return 1;
+}
+
 static void read_cores(tri_rank_place *out)
 {
     hwloc_topology_t topology;
-    hwloc_bitmap_t mine;
+    hwloc_bitmap_t mine = hwloc_bitmap_alloc();
 
     out->cores = out->host_cores = 1;
-    if (hwloc_topology_init(&topology) != 0) {
-        return;
-    }
-    mine = hwloc_bitmap_alloc();
-    if (mine && hwloc_topology_load(topology) == 0) {
-        out->host_cores = within_quota(count_cores(
-                topology, hwloc_topology_get_allowed_cpuset(topology)));
-        out->cores = out->host_cores;
-        if (hwloc_get_cpubind(topology, mine, HWLOC_CPUBIND_PROCESS) == 0) {
-            int bound = count_cores(topology, mine);
+    out->is_whole = 1;
+    if (mine && open_topology(&topology)) {
+        hwloc_const_bitmap_t all = hwloc_topology_get_allowed_cpuset(topology);
 
-            out->cores = bound < out->host_cores ? bound : out->host_cores;
+        out->host_cores = tri_cgroup_cores("", count_cores(topology, all));
+        if (hwloc_get_cpubind(topology, mine, HWLOC_CPUBIND_PROCESS) != 0) {
+            hwloc_bitmap_copy(mine, all);
         }
+        note_set(topology, mine, out);
+        hwloc_topology_destroy(topology);
     }
     hwloc_bitmap_free(mine);
-    hwloc_topology_destroy(topology);
 }
+
+/* ---- binding ------------------------------------------------------------ */
+
+const char *tri_place_binding(const tri_rank_place *place, int n_ranks,
+                              int n_alike, const char *wish)
+{
+    if (!place->is_whole || n_alike < n_ranks) {
+        return "inherited";
+    }
+    return n_ranks > 1 && n_ranks <= place->host_cores &&
+                           !(wish && strcmp(wish, "none") == 0)
+                   ? "applied"
+                   : "none";
+}
+
+/* Bind this process, all its threads, to share i of n of the host's cores. */
+static int bind_to_share(hwloc_topology_t topology, int i, int n,
+                         tri_rank_place *out)
+{
+    hwloc_obj_t root = hwloc_get_root_obj(topology);
+    hwloc_bitmap_t *shares = calloc((size_t)n, sizeof(hwloc_bitmap_t));
+    int depth = hwloc_get_type_or_below_depth(topology, HWLOC_OBJ_CORE);
+    int bound = 0;
+
+    if (shares &&
+        hwloc_distrib(topology, &root, 1, shares, (unsigned)n, depth, 0) == 0) {
+        bound = hwloc_set_cpubind(topology, shares[i], HWLOC_CPUBIND_PROCESS) ==
+                0;
+        if (bound) {
+            note_set(topology, shares[i], out);
+        }
+    }
+    for (int k = 0; shares && k < n; k++) {
+        hwloc_bitmap_free(shares[k]);
+    }
+    free(shares);
+    return bound;
+}
+
+void tri_place_bind(tri_rank_place *place, int index, int n_ranks, int n_alike)
+{
+    const char *binding =
+            tri_place_binding(place, n_ranks, n_alike, getenv("TRIREME_BIND"));
+    hwloc_topology_t topology;
+
+    if (strcmp(binding, "applied") == 0) {
+        int bound = 0;
+
+        if (open_topology(&topology)) {
+            bound = bind_to_share(topology, index, n_ranks, place);
+            hwloc_topology_destroy(topology);
+        }
+        binding = bound ? binding : "none";
+    }
+    snprintf(place->binding, sizeof place->binding, "%s", binding);
+}
+
+/* ---- names -------------------------------------------------------------- */
 
 static int is_given(const char *name, char *buf, size_t bytes)
 {

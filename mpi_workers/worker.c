@@ -301,7 +301,13 @@ static void say_hello(tri_worker *w, const char *trouble)
             .remark = w->base ? w->base->remark : "",
             .study_hash = tri_rng_hash(w->study->text, strlen(w->study->text)),
             .memory_bytes = w->quota_bytes,
-            .blind = (uint8_t)w->blind};
+            .blind = (uint8_t)w->blind,
+            .package = w->world.place.at.package,
+            .numa = w->world.place.at.numa,
+            .cache = w->world.place.at.cache,
+            .core = w->world.place.at.core,
+            .binding = w->world.place.binding,
+            .cpus = w->world.place.cpus};
     tri_worker_send(w, &m);
 }
 
@@ -345,6 +351,7 @@ static tri_status join(tri_worker *w, const tri_ev_open *open)
     TRI_TRY(tri_remover_create(&w->remover));
     w->epoch = open->epoch;
     w->blind = is_blind(w, open->started_s);
+    tri_world_bind(&w->world); /* before there are threads and processes */
     w->outlives = open->level && strcmp(open->level, "heartbeat") == 0;
     tri_channel_set_epoch(w->channel, (uint32_t)open->epoch);
     w->quota_bytes = w->study->memory_bytes

@@ -93,6 +93,8 @@ static tri_status share_seats(tri_world *w)
     mine.cores = w->place.cores;
     mine.host_cores = w->place.host_cores;
     mine.memory_bytes = w->place.memory_bytes;
+    memcpy(mine.cpus, w->place.cpus, sizeof mine.cpus);
+    mine.is_whole = w->place.is_whole;
     mine.kernel = kernel_here(mine.host);
     mine.pid = getpid();
     MPI_Iallgather(&mine, (int)sizeof mine, MPI_BYTE, seats, (int)sizeof mine,
@@ -231,6 +233,33 @@ tri_status tri_world_announce(tri_world *w, const tri_event *open,
     }
     tri_buffer_fini(&packed);
     return st;
+}
+
+int tri_world_n_alike(const tri_world *w, int rank, int *n_ranks, int *index)
+{
+    const tri_seat *s = &w->seats[rank];
+    int n = 0;
+
+    *n_ranks = *index = 0;
+    for (int i = 1; i < w->size; i++) {
+        if (strcmp(w->seats[i].host, s->host) == 0) {
+            *index += i < rank;
+            ++*n_ranks;
+            n += strcmp(w->seats[i].cpus, s->cpus) == 0;
+        }
+    }
+    return n;
+}
+
+void tri_world_bind(tri_world *w)
+{
+    int n_ranks;
+    int index;
+    int n_alike = tri_world_n_alike(w, w->rank, &n_ranks, &index);
+
+    if (w->rank > 0) {
+        tri_place_bind(&w->place, index, n_ranks, n_alike);
+    }
 }
 
 uint64_t tri_world_quota(const tri_world *w, int rank)

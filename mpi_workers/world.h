@@ -22,6 +22,8 @@ typedef struct tri_seat {    /* of one rank */
     uint64_t kernel;       /* what runs there: process numbers mean the same to
                             * those who have the same */
     int64_t pid;
+    char cpus[64]; /* that it may use, as the launcher left it */
+    int is_whole;  /* all that the job may use there */
 } tri_seat;
 
 typedef struct tri_world {
@@ -47,6 +49,13 @@ void tri_world_close(tri_world *w, int frees);
  */
 tri_status tri_world_announce(tri_world *w, const tri_event *open,
                               tri_arena *arena, tri_event *heard);
+/* Bind this rank, which trains, to its share of the host's cores, unless the
+ * launcher has bound it: see tri_place_bind.  Rank 0 does not train. */
+void tri_world_bind(tri_world *w);
+/* How many of the ranks that train on its host may use the same processing
+ * units as `rank`, itself included, as the launcher left them; *n_ranks: how
+ * many train there, *index: how many of them come before it. */
+int tri_world_n_alike(const tri_world *w, int rank, int *n_ranks, int *index);
 /* Bytes that a rank may use where the study says auto: the limit of its host
  * shared by the job's ranks there. */
 uint64_t tri_world_quota(const tri_world *w, int rank);

@@ -26,6 +26,8 @@ typedef struct tri_peer { /* a rank of the pool */
     int64_t pid;
     int blind; /* does not see the folder of checkpoints */
     char host[64], device[96];
+    tri_place at;
+    char binding[12], cpus[64];
     char trouble[320]; /* why it can run nothing, "" */
 } tri_peer;
 
@@ -173,6 +175,21 @@ void tri_greeting_note(tri_driver *d, const tri_msg_hello *m, int from);
 /* Say which ranks are left out and what is odd about devices.  TRI_EINVAL: no
  * rank can run a trial. */
 tri_status tri_greeting_judge(const tri_driver *d);
+
+/* ---- startup.c: what is said once, at the start -------------------------- */
+
+/* Ranks, cores, binding, memory; MPI; study; deadline; what is odd. */
+void tri_startup_say(const tri_driver *d, const char *library, const char *pml,
+                     const char *hostnames);
+/* Whether more ranks train on the rank's host than it has cores; rank 0 costs
+ * next to nothing. */
+int tri_startup_is_over(const tri_world *w, int rank);
+/* Parts, into buf; 0 and "" where there is nothing to say. */
+void tri_startup_ranks(const tri_world *w, const tri_peer *peers,
+                       uint64_t quota_bytes, char *buf, size_t bytes);
+int tri_startup_crowded(const tri_world *w, char *buf, size_t bytes);
+int tri_startup_shm(const char *path, int host_ranks, int is_process, char *buf,
+                    size_t bytes);
 
 /* ---- launcher.c ---- */
 

@@ -32,6 +32,9 @@ void tri_greeting_note(tri_driver *d, const tri_msg_hello *m, int from)
     p->pid = m->pid;
     snprintf(p->host, sizeof p->host, "%s", m->host);
     snprintf(p->device, sizeof p->device, "%s", m->device);
+    p->at = (tri_place){m->package, m->numa, m->cache, m->core};
+    snprintf(p->binding, sizeof p->binding, "%s", m->binding);
+    snprintf(p->cpus, sizeof p->cpus, "%s", m->cpus);
     if (m->trouble && m->trouble[0]) {
         p->gone = 1;
         snprintf(p->trouble, sizeof p->trouble, "%s", m->trouble);

@@ -241,15 +241,6 @@ static void fill_open(const tri_driver *d, const tri_study *study,
             d->settings->command_line ? d->settings->command_line : "";
 }
 
-/* More training ranks than cores; rank 0 costs next to nothing. */
-static int is_oversubscribed(const tri_world *w, int rank)
-{
-    const tri_seat *s = &w->seats[rank];
-
-    return s->host_ranks - (strcmp(s->host, w->seats[0].host) == 0) >
-           s->host_cores;
-}
-
 static tri_status feed_pool(tri_driver *d)
 {
     int n = 0;
@@ -271,7 +262,13 @@ static tri_status feed_pool(tri_driver *d)
                 .host = p->host,
                 .cores = p->cores,
                 .device = p->device,
-                .oversubscribed = (uint8_t)is_oversubscribed(d->world, i)};
+                .oversubscribed = (uint8_t)tri_startup_is_over(d->world, i),
+                .package = p->at.package,
+                .numa = p->at.numa,
+                .cache = p->at.cache,
+                .core = p->at.core,
+                .binding = p->binding,
+                .cpus = p->cpus};
         TRI_TRY(tri_driver_feed(d, &event));
     }
     if (n == 0) {
@@ -312,6 +309,7 @@ static tri_status feed_first(tri_driver *d, const tri_study *stored,
     snprintf(before, sizeof before, "%s", tri_ctl_machine_class(d->ctl));
     fill_open(d, stored ? stored : d->study, f, files, &event);
     event.u.open.may_think = (uint8_t)tri_driver_may_think(d);
+    event.u.open.rules = TRI_RULES;
     event.u.open.warm = warm->rows;
     event.u.open.n_warm = warm->n;
     TRI_TRY(tri_driver_feed(d, &event));
@@ -381,91 +379,6 @@ static tri_status announce(tri_driver *d, const facts *f)
     return tri_driver_judge_checkpoints(d);
 }
 
-/* ---- start-up lines ----------------------------------------------------- */
-
-static void print_memory(uint64_t bytes, char *buf, size_t n)
-{
-    if (bytes < 1u << 30) {
-        snprintf(buf, n, "%.0f MiB", (double)bytes / (double)(1 << 20));
-    } else {
-        snprintf(buf, n, "%.1f GiB", (double)bytes / (double)(1 << 30));
-    }
-}
-
-static void say_deadline(const tri_driver *d)
-{
-    const char *source;
-    double end_s = tri_launcher_deadline(&source);
-
-    if (!isnan(end_s)) {
-        TRI_LOG_JOB(TRI_LOG_INFO, "the job ends in %.0f s (%s)",
-                    end_s - wall_clock(), source);
-    }
-}
-
-/* How much there is to search, and how much of it these ranks can run. */
-static void say_space(const tri_study *study, int n_ranks, int64_t runs)
-{
-    int64_t count = tri_space_count(study->space);
-    int64_t fit = tri_space_count_within(study->space, n_ranks);
-    char fitting[64] = "";
-
-    if (fit >= 0 && fit < count) {
-        snprintf(fitting, sizeof fitting, ", %lld of which fit %d ranks",
-                 (long long)fit, n_ranks);
-    }
-    if (count >= 0) {
-        TRI_LOG_JOB(TRI_LOG_INFO,
-                    "study %s: %lld valid configurations%s; %lld runs so far",
-                    study->name, (long long)count, fitting, (long long)runs);
-    } else {
-        TRI_LOG_JOB(TRI_LOG_INFO, "study %s: a %s space, %lld runs so far",
-                    study->name,
-                    isinf(tri_space_raw(study->space)) ? "continuous"
-                                                       : "very large",
-                    (long long)runs);
-    }
-}
-
-/* Ranks that came and can run something. */
-static int n_fit(const tri_driver *d)
-{
-    int n = 0;
-
-    for (int i = 1; i < d->world->size; i++) {
-        n += d->peers[i].said_hello && !d->peers[i].gone;
-    }
-    return n;
-}
-
-static void say_start(const tri_driver *d, const facts *f)
-{
-    const tri_world *w = d->world;
-    const tri_seat *s = &w->seats[w->size - 1];
-    uint64_t quota = d->study->memory_bytes ? d->study->memory_bytes
-                                            : tri_world_quota(w, w->size - 1);
-    tri_progress p;
-    int n_over = 0;
-    char memory[32];
-
-    for (int i = 1; i < w->size; i++) {
-        n_over += is_oversubscribed(w, i);
-    }
-    print_memory(quota, memory, sizeof memory);
-    tri_ctl_progress(d->ctl, &p);
-    TRI_LOG_JOB(TRI_LOG_INFO,
-                "%d rank%s on %s: %d ranks a host, %d cores a host, %d a "
-                "rank, %s a rank%s",
-                n_fit(d), n_fit(d) == 1 ? " trains" : "s train",
-                f->hostnames ? f->hostnames : "?", s->host_ranks, s->host_cores,
-                s->cores, memory,
-                n_over ? "; oversubscribed: rates say little" : "");
-    TRI_LOG_JOB(TRI_LOG_INFO, "%s, pml %s, survival level %s", f->library,
-                f->pml, tri_launcher_level());
-    say_space(d->study, n_fit(d), p.runs);
-    say_deadline(d);
-}
-
 /* ---- opening ------------------------------------------------------------ */
 
 /* The others hear of it, and the search begins; *said: they were told. */
@@ -479,7 +392,7 @@ static tri_status set_out(tri_driver *d, const tri_study *stored, int changed,
     TRI_TRY_GOTO(st, tri_driver_claim_checkpoints(d), fini);
     *said = 1; /* should it fail half way, the others are past waiting */
     TRI_TRY_GOTO(st, announce(d, f), fini);
-    say_start(d, f);
+    tri_startup_say(d, f->library, f->pml, f->hostnames);
     st = feed_first(d, stored, changed, f, &warm);
 fini:
     tri_warm_fini(&warm);

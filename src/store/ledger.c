@@ -5,6 +5,7 @@
 
 #include "src/store/rows.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -179,7 +180,7 @@ static tri_rank_fact *rank_fact(tri_ledger *l, int rank)
         return NULL;
     }
     l->ranks = grown;
-    grown[l->n_ranks] = (tri_rank_fact){rank, 0, NULL, NULL};
+    grown[l->n_ranks] = (tri_rank_fact){.rank = rank};
     return &grown[l->n_ranks++];
 }
 
@@ -193,6 +194,14 @@ static tri_status note_rank(tri_ledger *l, const tri_ev_pool *pool)
         return TRI_FAIL(TRI_ENOMEM, "no memory for the ledger");
     }
     fact->cores = pool->cores;
+    if (pool->state == TRI_RANK_UP) {
+        fact->at =
+                (tri_place){pool->package, pool->numa, pool->cache, pool->core};
+        snprintf(fact->binding, sizeof fact->binding, "%s",
+                 pool->binding ? pool->binding : "");
+        snprintf(fact->cpus, sizeof fact->cpus, "%s",
+                 pool->cpus ? pool->cpus : "");
+    }
     free(fact->host);
     free(fact->device);
     fact->host = copy_of(pool->host);

@@ -8,6 +8,8 @@
 
 #include "src/store/schema.h"
 
+#include "trireme/place.h"
+
 typedef struct tri_run_fact {
     int64_t row; /* in /runs, -1 until it ended */
     int64_t stderr_offset, stderr_bytes;
@@ -23,6 +25,8 @@ typedef struct tri_opening {
 typedef struct tri_rank_fact { /* as its last pool event said */
     int32_t rank, cores;
     char *host, *device;
+    tri_place at; /* as when it last came */
+    char binding[12], cpus[64];
 } tri_rank_fact;
 
 typedef struct tri_ledger {

@@ -8,6 +8,7 @@
 #include "src/store/row.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const char *const trial_states[] = {
@@ -30,6 +31,26 @@ static const char *const rank_states[] = {
 
 #define NAME(names, i)                                                         \
     ((size_t)(i) < sizeof names / sizeof names[0] ? names[i] : "")
+
+static int ascending(const void *a, const void *b)
+{
+    int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* Ranks stand in the order of a mesh. */
+static void print_rank_set(const int32_t *ranks, int n, char *buf, size_t bytes)
+{
+    int32_t *copy = malloc(((size_t)n + 1) * sizeof *copy);
+
+    if (copy) {
+        memcpy(copy, ranks, (size_t)n * sizeof *copy);
+        qsort(copy, (size_t)n, sizeof *copy, ascending);
+    }
+    tri_rank_set_print(copy ? copy : ranks, n, buf, bytes);
+    free(copy);
+}
 
 void tri_rank_set_print(const int32_t *ranks, int n, char *buf, size_t bytes)
 {
@@ -187,7 +208,7 @@ static void run_identity(tri_row *row, const tri_run_view *v,
     tri_row_int(row, v->outcome.steps_done);
     tri_row_int(row, v->outcome.warmup_steps);
     tri_row_int(row, v->n_ranks);
-    tri_rank_set_print(v->ranks, v->n_ranks, text, sizeof text);
+    print_rank_set(v->ranks, v->n_ranks, text, sizeof text);
     tri_row_text(row, text);
     tri_ctl_run_hosts(ctl, v->run, text, sizeof text);
     tri_row_text(row, text);
@@ -272,6 +293,12 @@ tri_status tri_rows_rank(tri_batch *b, const tri_schema *schema,
     tri_row_int(&row, fact->cores);
     tri_row_text(&row, fact->device);
     tri_row_text(&row, NAME(rank_states, rank_state(ctl, fact->rank)));
+    tri_row_int(&row, fact->at.package);
+    tri_row_int(&row, fact->at.numa);
+    tri_row_int(&row, fact->at.cache);
+    tri_row_int(&row, fact->at.core);
+    tri_row_text(&row, fact->binding);
+    tri_row_text(&row, fact->cpus);
     return tri_row_end(&row);
 }
 

@@ -62,7 +62,8 @@ static const column_form models[] = {
 };
 static const column_form pool[] = {
     I32("rank", "1"), STR("host", 0), I32("cores", "1"), STR("device", 0),
-    STR("state", 7),
+    STR("state", 7), I32("package", "1"), I32("numa", "1"), I32("cache", "1"),
+    I32("core", "1"), STR("binding", 9), STR("cpus", 63),
 };
 static const column_form epochs[] = {
     I32("epoch", "1"), F64("started_s", "s"), F64("ended_s", "s"),

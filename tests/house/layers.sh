@@ -31,7 +31,7 @@ check_includes() {
         for (i = 1; i in w; i += 2) rank[w[i]] = w[i + 1]
         # the folder that each public header is the manual of
         split("status base log base region base num base rng base " \
-              "stats base cancel base value space expr space space space " \
+              "stats base cancel base place base slow ctl value space expr space space space " \
               "study space " \
               "recorded space pattern space model base predict predict " \
               "propose propose think propose " \

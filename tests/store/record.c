@@ -126,6 +126,9 @@ static void the_tables_say_what_happened(void **state)
     assert_string_equal(value(f, "trials", 4, "state"), "failed");
     assert_string_equal(value(f, "pool", 2, "host"), "h2");
     assert_string_equal(value(f, "pool", 2, "state"), "up");
+    assert_string_equal(value(f, "pool", 2, "core"), "3");
+    assert_string_equal(value(f, "pool", 2, "binding"), "applied");
+    assert_string_equal(value(f, "pool", 2, "cpus"), "3");
     assert_string_equal(value(f, "epochs", 0, "version"), "test");
     assert_string_equal(value(f, "events", 0, "kind"), "open");
     assert_int_equal(inspect_rows(f->path, "models"), 1);

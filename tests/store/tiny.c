@@ -293,8 +293,15 @@ static tri_status feed_pool(world *w)
 
         memset(&e, 0, sizeof e);
         e.kind = TRI_EV_POOL;
-        e.u.pool = (tri_ev_pool){rank, TRI_RANK_UP, rank < 3 ? "h1" : "h2",
-                                 2,    "cpu",       0};
+        e.u.pool = (tri_ev_pool){.rank = rank,
+                                 .state = TRI_RANK_UP,
+                                 .host = rank < 3 ? "h1" : "h2",
+                                 .cores = 2,
+                                 .device = "cpu",
+                                 .package = 1,
+                                 .core = rank,
+                                 .binding = "applied",
+                                 .cpus = "3"};
         TRI_TRY(feed(w, &e));
     }
     return TRI_OK;
