@@ -56,6 +56,30 @@ static int same_row(const double *a, const double *b, int width)
     return memcmp(a, b, (size_t)width * sizeof *a) == 0;
 }
 
+/* Whether it is the lowest at its resource so far. */
+static int is_best_there(tri_knowledge *k, double resource, double cost)
+{
+    int i = 0;
+
+    while (i < k->n_rungs && k->rung[i] != resource) {
+        i++;
+    }
+    if (i == TRI_KNOWLEDGE_RUNGS) {
+        return cost < k->best;
+    }
+    if (i == k->n_rungs) {
+        k->n_rungs++;
+        k->rung[i] = resource;
+        k->rung_best[i] = cost;
+        return 1;
+    }
+    if (cost < k->rung_best[i]) {
+        k->rung_best[i] = cost;
+        return 1;
+    }
+    return 0;
+}
+
 static void add_value(tri_knowledge *k, const tri_record *r, const double *x,
                       double cost)
 {
@@ -63,10 +87,10 @@ static void add_value(tri_knowledge *k, const tri_record *r, const double *x,
            (size_t)k->width * sizeof *x);
     k->y[k->n] = cost;
     k->resource[k->n] = (double)r->resource;
-    if (!(cost >= k->best)) { /* the first, too */
-        k->best = cost;
+    if (is_best_there(k, (double)r->resource, cost)) {
         k->n_best = k->n;
     }
+    k->best = fmin(k->best, cost); /* NaN before the first */
     k->n++;
 }
 
@@ -123,14 +147,25 @@ static void add_records(tri_knowledge *k, const tri_encoding *e,
     }
 }
 
-static void warp_all(tri_knowledge *k)
+/* To a scale on which a normal belief fits. */
+static tri_status warp_all(tri_knowledge *k)
 {
     if (k->n > 0) {
         tri_warp_fit(&k->warp, k->y, k->n);
     }
+    if (k->n_rungs > 1) {
+        return tri_scores_init(&k->scores, k->y, k->n);
+    }
     for (int i = 0; i < k->n; i++) {
         k->y[i] = tri_warp_apply(&k->warp, k->y[i]);
     }
+    return TRI_OK;
+}
+
+double tri_knowledge_cost(const tri_knowledge *k, double value)
+{
+    return k->scores.n > 0 ? tri_scores_invert(&k->scores, value)
+                           : tri_warp_invert(&k->warp, value);
 }
 
 static void count_failed(tri_knowledge *k)
@@ -147,6 +182,7 @@ tri_status tri_knowledge_init(tri_knowledge *k, const tri_encoding *e,
 {
     counts c = {.points = s->n_pending, .labels = more_labels};
     double *x = malloc(((size_t)tri_encoding_width(e) + 1) * sizeof *x);
+    tri_status st;
 
     memset(k, 0, sizeof *k);
     k->width = tri_encoding_width(e);
@@ -164,10 +200,14 @@ tri_status tri_knowledge_init(tri_knowledge *k, const tri_encoding *e,
         tri_encode(e, s->pending[i], x);
         add_point(k, x);
     }
-    warp_all(k);
+    free(x);
+    st = warp_all(k);
+    if (st != TRI_OK) {
+        tri_knowledge_fini(k);
+        return st;
+    }
     count_failed(k);
     k->n_own = k->n_labels;
-    free(x);
     return TRI_OK;
 }
 
@@ -197,5 +237,6 @@ void tri_knowledge_fini(tri_knowledge *k)
 {
     free(k->x);
     free(k->failed);
+    tri_scores_fini(&k->scores);
     memset(k, 0, sizeof *k);
 }

@@ -2,6 +2,7 @@
  * The thinker's parts and what they hand each other:
  *
  *   knowledge   records as rows: values to learn from, what ran, what failed
+ *   fidelity    results at several resources on one scale
  *   transfer    what earlier studies say, and how far they are trusted
  *   pool        the valid configurations to choose from, encoded
  *   acquire     the best of the pool by a model, one after another
@@ -15,7 +16,24 @@
 
 #include "trireme/think.h"
 
+/* ---- fidelity -------------------------------------------------------- */
+
+/* Normal scores of costs: a monotone map by its points. */
+typedef struct tri_scores {
+    int n;                /* distinct costs, ascending; 0: not in use */
+    double *cost, *score; /* one piece, owned */
+} tri_scores;
+
+/* Replace costs y[n] by their scores.  TRI_ENOMEM. */
+tri_status tri_scores_init(tri_scores *s, double *y, int n);
+void tri_scores_fini(tri_scores *s);
+/* The cost of a score; beyond the ends along a line. */
+double tri_scores_invert(const tri_scores *s, double score);
+
 /* ---- knowledge ------------------------------------------------------- */
+
+/* Resources of which the best is known. */
+#define TRI_KNOWLEDGE_RUNGS 32
 
 typedef struct tri_knowledge {
     int width;
@@ -23,8 +41,11 @@ typedef struct tri_knowledge {
     double *x, *y;    /* n x width; warped costs */
     double *resource; /* n */
     tri_warp warp;
-    double best;     /* the lowest cost, unwarped; NaN */
-    int n_best;      /* row of it, -1 */
+    tri_scores scores; /* instead of the warp, where resources differ */
+    double best;       /* the lowest cost, unwarped; NaN */
+    int n_best;        /* the last row that was the best at its resource; -1 */
+    int n_rungs;       /* resources, and the lowest cost at each */
+    double rung[TRI_KNOWLEDGE_RUNGS], rung_best[TRI_KNOWLEDGE_RUNGS];
     int n_labels;    /* configurations that ran or failed by themselves; */
     int n_own;       /* the first so many here, the others in earlier studies */
     double *label_x; /* n_labels x width */
@@ -50,6 +71,8 @@ tri_status tri_knowledge_init(tri_knowledge *k, const tri_encoding *e,
 tri_status tri_knowledge_add_labels(tri_knowledge *k, const tri_encoding *e,
                                     const tri_warm_records *warm, int peaks);
 void tri_knowledge_fini(tri_knowledge *k);
+/* A value that is learned, as a cost. */
+double tri_knowledge_cost(const tri_knowledge *k, double value);
 
 /* ---- pool -------------------------------------------------------------- */
 
