@@ -42,14 +42,17 @@ typedef struct tri_encoding tri_encoding;
 /*
  * How configurations of `space` are encoded.  Numbers by their range,
  * logarithmically where the domain says so or where all are positive and the
- * largest is at least four times the smallest.  Words and booleans as levels;
- * three to five numbers as a number and as levels, since it is not known
- * whether their order means anything.  An inactive number stands in the
- * middle.  Products of two logarithmic numbers (threads are block width times
- * height) where at most eight are logarithmic.  Features, and the ranks where
- * they vary, are numbers over the range that they have in a sample of the
- * space.  What never varies has no column. Borrows `space`.  [out] owned.
- * TRI_ENOMEM.
+ * largest is at least four times the smallest.  A list of at least eight
+ * numbers that are spread evenly neither so nor by their values counts by
+ * places, a part of the way between two: 0.9, 0.99, 0.999, ... A list of at
+ * least eight real numbers is not logarithmic where their values are the more
+ * evenly spread.  Words and booleans as levels; three to five numbers as a
+ * number and as levels, since it is not known whether their order means
+ * anything.  An inactive number stands in the middle.  Products of two
+ * logarithmic numbers (threads are block width times height) where at most
+ * eight are logarithmic.  Features, and the ranks where they vary, are numbers
+ * over the range that they have in a sample of the space.  What never varies
+ * has no column. Borrows `space`.  [out] owned. TRI_ENOMEM.
  */
 TRI_API tri_status tri_encoding_create(const tri_space *space,
                                        tri_encoding **out);
@@ -117,10 +120,6 @@ typedef struct tri_predictor_ops {
      * single precision: mean at most that, sd at least. */
     void (*screen)(const tri_model *model, const float *x, int m,
                    double resource, float *mean, float *sd);
-    /* Optional: as predict for rows that are asked together, faster; sd is at
-     * least that. */
-    void (*closer)(const tri_model *model, const double *x, int m,
-                   double resource, double *mean, double *sd);
     /* Optional: know of one more sample, the hyper-parameters unchanged; and
      * forget all but the first n again.  For runs that are still pending. */
     tri_status (*add)(tri_model *model, const double *x, double y,
@@ -140,6 +139,13 @@ typedef struct tri_predictor_ops {
 TRI_API extern const tri_predictor_ops tri_predictor_gp;
 TRI_API extern const tri_predictor_ops tri_predictor_trees;
 TRI_API extern const tri_predictor_ops tri_predictor_mlp;
+/*
+ * A Gaussian process about a linear trend in numbers, products and ranks, for
+ * what lies beyond the samples (more ranks than were measured): there a plain
+ * one comes back to its mean.  Earlier studies are read by it; by name it is
+ * not to be had, since inside the samples it is no better.
+ */
+TRI_API extern const tri_predictor_ops tri_predictor_trend;
 
 /* By name; NULL if there is none. */
 TRI_API const tri_predictor_ops *tri_predictor_find(const char *name);

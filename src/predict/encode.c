@@ -20,6 +20,10 @@
 #define PAIRED_MOST 8
 /* Of a choice with more words only the first have columns of their own. */
 #define WORDS_MOST 64
+/* A list of at least so many numbers says by itself on which scale they are
+ * spread; it is uneven on one where some value is so far from its place. */
+#define LISTED_LEAST 8
+#define UNEVEN       0.25
 
 typedef enum source {
     FROM_PARAM,
@@ -34,6 +38,8 @@ typedef struct column_set { /* what fills an axis */
     double lo, hi;           /* number: after the logarithm */
     const tri_value *values; /* levels */
     int pair[2];             /* product: the two numbers' axes */
+    double *places;          /* number: of its place among these, ascending; */
+    int n_places;            /* owned; NULL: of its value */
 } column_set;
 
 struct tri_encoding {
@@ -134,6 +140,114 @@ static int range_of(const tri_domain *d, double *lo, double *hi)
     return d->values && d->n_values > 0;
 }
 
+/* ---- scales ---------------------------------------------------------------
+ */
+
+static int by_number(const void *a, const void *b)
+{
+    const double *p = a, *q = b;
+
+    return (*p > *q) - (*p < *q);
+}
+
+/* The distinct numbers of a list, ascending.  [out] owned; NULL without
+ * memory. */
+static double *sorted_numbers(const tri_domain *d, int *n)
+{
+    double *v = malloc(((size_t)d->n_values + 1) * sizeof *v);
+
+    *n = 0;
+    if (!v) {
+        return NULL;
+    }
+    for (int i = 0; i < d->n_values; i++) {
+        v[i] = number_of(d->values[i]);
+    }
+    qsort(v, (size_t)d->n_values, sizeof *v, by_number);
+    for (int i = 0; i < d->n_values; i++) {
+        if (*n == 0 || v[i] > v[*n - 1]) {
+            v[(*n)++] = v[i];
+        }
+    }
+    return v;
+}
+
+/* How far a value is from its place, at most, on [0, 1]. */
+static double unevenness(const double *v, int n, int log)
+{
+    double lo = log ? log2(v[0]) : v[0];
+    double hi = log ? log2(v[n - 1]) : v[n - 1];
+    double most = 0;
+
+    for (int i = 0; i < n; i++) {
+        double at = ((log ? log2(v[i]) : v[i]) - lo) / (hi - lo);
+
+        most = fmax(most, fabs(at - (double)i / (n - 1)));
+    }
+    return most;
+}
+
+static int is_real_list(const tri_domain *d)
+{
+    for (int i = 0; i < d->n_values; i++) {
+        if (d->values[i].type == TRI_REAL) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* Whoever lists numbers spreads them as they are thought to matter: 0.9, 0.99,
+ * 0.999 are neither evenly spread nor by ratios.  A list that is uneven both
+ * ways counts by places; real numbers by their value rather than by ratios
+ * where that is the more even.  The axis is the last. */
+static tri_status set_scale(tri_encoding *e, const tri_domain *d)
+{
+    column_set *set = &e->sets[e->n_axes - 1];
+    double *v;
+    double plain, ratios;
+    int n;
+
+    if (!d->values || d->n_values < LISTED_LEAST || d->log || d->log2) {
+        return TRI_OK;
+    }
+    v = sorted_numbers(d, &n);
+    if (!v) {
+        return TRI_FAIL(TRI_ENOMEM, "no memory for an encoding");
+    }
+    plain = unevenness(v, n, 0);
+    ratios = v[0] > 0 ? unevenness(v, n, 1) : INFINITY;
+    if (n >= LISTED_LEAST && fmin(plain, ratios) > UNEVEN) {
+        set->log = 0;
+        set->lo = 0;
+        set->hi = n - 1;
+        set->places = v;
+        set->n_places = n;
+        return TRI_OK;
+    }
+    if (set->log && plain < ratios && is_real_list(d)) {
+        set->log = 0;
+        set->lo = v[0];
+        set->hi = v[n - 1];
+    }
+    free(v);
+    return TRI_OK;
+}
+
+/* The place of a number in a list: a part of the way between two of them. */
+static double place_of(const column_set *set, double v)
+{
+    int lo = 0;
+    int hi = set->n_places - 1;
+
+    while (hi - lo > 1) {
+        int mid = (lo + hi) / 2;
+
+        *(v < set->places[mid] ? &hi : &lo) = mid;
+    }
+    return lo + (v - set->places[lo]) / (set->places[hi] - set->places[lo]);
+}
+
 static tri_status add_param(tri_encoding *e, const tri_param *p)
 {
     const tri_domain *d = &p->domain;
@@ -150,8 +264,11 @@ static tri_status add_param(tri_encoding *e, const tri_param *p)
     if (!range_of(d, &lo, &hi)) {
         return add_levels(e, p, d->n_values);
     }
-    TRI_TRY(add_number(e, p->name, FROM_PARAM, p->column, lo, hi,
-                       d->log || d->log2));
+    if (hi > lo) {
+        TRI_TRY(add_number(e, p->name, FROM_PARAM, p->column, lo, hi,
+                           d->log || d->log2));
+        TRI_TRY(set_scale(e, d));
+    }
     if (d->values && d->n_values >= LEVELS_LEAST &&
         d->n_values <= LEVELS_MOST) {
         return add_levels(e, p, d->n_values);
@@ -279,6 +396,9 @@ tri_status tri_encoding_create(const tri_space *space, tri_encoding **out)
 void tri_encoding_destroy(tri_encoding *e)
 {
     if (e) {
+        for (int i = 0; i < e->n_axes; i++) {
+            free(e->sets[i].places);
+        }
         free(e->axes);
         free(e->sets);
         free(e);
@@ -312,7 +432,9 @@ static double encode_number(const tri_encoding *e, const column_set *set,
     } else if (is_number(c[set->index])) {
         v = number_of(c[set->index]);
     }
-    if (set->log) {
+    if (set->places) {
+        v = place_of(set, v);
+    } else if (set->log) {
         v = v > 0 ? log2(v) : NAN;
     }
     v = (v - set->lo) / (set->hi - set->lo);
