@@ -158,6 +158,29 @@ static void synchronous(void **state)
                0.56, 0.003);
 }
 
+/* In every cell of straggler_retry.csv, with the same draws in both. */
+static void requeued_beats_lost(void **state)
+{
+    static const double sigmas[] = {0.1, 0.56, 1.33};
+    static const double drops[] = {0.001, 0.003, 0.005, 0.01};
+
+    (void)state;
+    for (int cell = 0; cell < 12; cell++) {
+        double sigma = sigmas[cell / 4], p = drops[cell % 4];
+        int requeued = 0, lost = 0;
+
+        for (int seed = 1; seed <= 8; seed++) {
+            requeued += trained_to_top(TRI_DROPPED_REQUEUED, "asha", SCRATCH,
+                                       seed, sigma, p);
+            lost += trained_to_top(TRI_DROPPED_LOST, "asha", SCRATCH, seed,
+                                   sigma, p);
+        }
+        print_message("sigma %g, p %g: %d requeued, %d lost\n", sigma, p,
+                      requeued, lost);
+        assert_true(requeued > lost);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -166,6 +189,7 @@ int main(void)
             cmocka_unit_test(dropped_and_requeued),
             cmocka_unit_test(dropped_for_good),
             cmocka_unit_test(synchronous),
+            cmocka_unit_test(requeued_beats_lost),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
