@@ -138,21 +138,28 @@ static int64_t steps_to_repeat(const tri_ctl *ctl, int64_t run)
 }
 
 /* The trial of `run`, which came to nothing, waits to be run again. */
-static tri_status wait_again(tri_ctl *ctl, int64_t run)
+static tri_status wait_once_more(tri_ctl *ctl, int64_t trial)
 {
-    int64_t trial = ctl->runs[run].v.trial;
     tri_trial_row *t = &ctl->trials[trial];
 
-    if (t->attempts >= ctl->study->failures.max_attempts) {
-        return tri_ctl_give_up(ctl, trial, TRI_REASON_KILLED);
-    }
-    ctl->repeated_steps += steps_to_repeat(ctl, run);
     t->attempt++;
     TRI_TRY(tri_ctl_set_place(ctl, trial, TRI_PLACE_WAITING));
     if (t->ranks > ctl->n_up && ctl->started && !t->parked) {
         return tri_ctl_set_parked(ctl, trial, 1);
     }
     return tri_ctl_enqueue(ctl, trial);
+}
+
+/* After a run that came to nothing. */
+static tri_status wait_again(tri_ctl *ctl, int64_t run)
+{
+    int64_t trial = ctl->runs[run].v.trial;
+
+    if (ctl->trials[trial].attempts >= ctl->study->failures.max_attempts) {
+        return tri_ctl_give_up(ctl, trial, TRI_REASON_KILLED);
+    }
+    ctl->repeated_steps += steps_to_repeat(ctl, run);
+    return wait_once_more(ctl, trial);
 }
 
 /* Whether a run went on from its trial's checkpoint and failed before it had
@@ -320,7 +327,7 @@ static tri_status measure_again(tri_ctl *ctl, tri_live *live)
         TRI_TRY(verdict(ctl, r, 0));
     }
     TRI_TRY(tri_ctl_end_run(ctl, live, TRI_RUN_FINISHED, TRI_REASON_NONE, 1));
-    return wait_again(ctl, r->v.run);
+    return wait_once_more(ctl, r->v.trial);
 }
 
 /* Its trial waits to be measured again, for which there is no budget left: what

@@ -51,6 +51,9 @@ tri_status tri_driver_feed(tri_driver *d, tri_event *event)
     d->changed = d->changed || event->kind == TRI_EV_FINISHED;
     TRI_TRY(tri_record_event(d->record, event, &commands, d->ctl));
     d->is_synced = 0;
+    if (event->kind == TRI_EV_FINISHED) {
+        tri_driver_say_slow(d);
+    }
     return tri_driver_carry_out(d, &commands);
 }
 

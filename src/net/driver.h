@@ -28,6 +28,7 @@ typedef struct tri_peer { /* a rank of the pool */
     char host[64], device[96];
     tri_place at;
     char binding[12], cpus[64];
+    int is_benched;    /* and that was said */
     char trouble[320]; /* why it can run nothing, "" */
 } tri_peer;
 
@@ -70,6 +71,7 @@ typedef struct tri_driver {
     double beat_s, view_s, clock_s, loop_s, gap_s;
     double look_s; /* when the processes of this host are looked at again */
     int changed;   /* since the view was last shown */
+    int n_benched; /* slow ranks, as was said */
     struct {       /* what hosts had to say: how many, and the first's words */
         int n;
         char host[64], text[400];
@@ -190,6 +192,11 @@ void tri_startup_ranks(const tri_world *w, const tri_peer *peers,
 int tri_startup_crowded(const tri_world *w, char *buf, size_t bytes);
 int tri_startup_shm(const char *path, int host_ranks, int is_process, char *buf,
                     size_t bytes);
+
+/* ---- slow.c: what is told of slow ranks ---------------------------------- */
+
+/* After an event that may have brought something of them to light. */
+void tri_driver_say_slow(tri_driver *d);
 
 /* ---- launcher.c ---- */
 

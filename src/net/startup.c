@@ -109,10 +109,11 @@ void tri_startup_ranks(const tri_world *w, const tri_peer *peers,
     print_memory(quota_bytes, memory, sizeof memory);
     print_binding(w, peers, binding, sizeof binding);
     snprintf(buf, bytes,
-             "%s ranks a host, %s cores a host, %s a rank%s, %s a rank%s",
-             print_range(ranks, a, sizeof a),
+             "%s rank%s a host, %s core%s a host, %s a rank%s, %s a rank%s",
+             print_range(ranks, a, sizeof a), ranks.most == 1 ? "" : "s",
              print_range(host_cores, b, sizeof b),
-             print_range(cores, c, sizeof c), binding, memory,
+             host_cores.most == 1 ? "" : "s", print_range(cores, c, sizeof c),
+             binding, memory,
              n_over ? "; oversubscribed: rates say little" : "");
 }
 

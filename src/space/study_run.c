@@ -260,10 +260,6 @@ static tri_status read_place(tri_reader *r)
     TRI_TRY(tri_reader_name(GET(r, "exclusive"), "exclusive", exclusives, 3,
                             &k));
     r->study->exclusive = exclusives[k];
-    if (k > 0) {
-        return tri_reader_note(r, 1, "exclusive: %s is read, but not built yet",
-                               exclusives[k]);
-    }
     return TRI_OK;
 }
 

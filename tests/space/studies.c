@@ -263,8 +263,9 @@ static void what_is_not_built_is_said(void **state)
     tri_why why;
 
     (void)state;
-    assert_int_equal(s->n_unbuilt, 1);
-    assert_int_equal(s->n_notes, 2);
+    assert_int_equal(s->n_unbuilt, 0);
+    assert_int_equal(s->n_notes, 1);
+    assert_string_equal(s->exclusive, "node");
     assert_int_equal(tri_space_count(s->space), 2);
     assert_int_equal(tri_space_why(s->space, "dp=2,zero=1", &why), TRI_OK);
     assert_false(why.valid);
