@@ -14,6 +14,8 @@
 #define ANSWER_S      5.0
 #define RESERVE_LEAST 0.15
 #define RESERVE_MOST  0.40
+/* Of a job's time, for what runs have to finish in a drain. */
+#define DRAIN_MOST 0.10
 
 double tri_ctl_predict(const tri_ctl *ctl, int64_t trial, double length,
                        int in_place)
@@ -176,12 +178,23 @@ double tri_ctl_finals_end(const tri_ctl *ctl)
     return budget < most ? budget : most;
 }
 
+double tri_ctl_drain_s(const tri_ctl *ctl)
+{
+    double s = ctl->longest_step_s + ctl->longest_save_s;
+    double most = DRAIN_MOST * (ctl->deadline_s - ctl->open_s);
+
+    if (s > most) { /* never where no deadline is known */
+        s = most > 0 ? most : 0;
+    }
+    return tri_ctl_answer_s(ctl) + s;
+}
+
 double tri_ctl_drain_start(const tri_ctl *ctl)
 {
     if (isnan(ctl->deadline_s)) {
         return INFINITY;
     }
-    return ctl->deadline_s - tri_ctl_answer_s(ctl);
+    return ctl->deadline_s - tri_ctl_drain_s(ctl);
 }
 
 double tri_ctl_answer_s(const tri_ctl *ctl)

@@ -75,6 +75,9 @@ tri_status tri_ctl_take_checkpoint(tri_ctl *ctl, const tri_run_row *r,
     if (!name) {
         return TRI_FAIL(TRI_ENOMEM, "no memory for a checkpoint's name");
     }
+    if (ev->checkpoint_s > ctl->longest_save_s) {
+        ctl->longest_save_s = ev->checkpoint_s;
+    }
     TRI_TRY(tri_ctl_drop_checkpoint(ctl, r->v.trial));
     t->checkpoint = name;
     t->checkpoint_step = ev->checkpoint_step;

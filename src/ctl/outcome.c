@@ -91,6 +91,9 @@ static tri_status note_durations(tri_ctl *ctl, const tri_live *live)
         TRI_TRY(tri_running_median_add(&ctl->start_s,
                                        live->first_s - v->start_s));
     }
+    if (v->outcome.step_s > ctl->longest_step_s) {
+        ctl->longest_step_s = v->outcome.step_s;
+    }
     ctl->trials[v->trial].unit_s = unit;
     TRI_TRY(tri_running_median_add(&ctl->unit_s, unit));
     return tri_running_median_add(&ctl->run_s, ctl->now - v->start_s);

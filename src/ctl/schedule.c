@@ -586,7 +586,7 @@ tri_status tri_ctl_drain(tri_ctl *ctl, int why)
     ctl->draining = 1;
     ctl->drain_why = why;
     ctl->drain_limit =
-            why == TRI_DRAIN_NOW ? ctl->now : ctl->now + tri_ctl_answer_s(ctl);
+            why == TRI_DRAIN_NOW ? ctl->now : ctl->now + tri_ctl_drain_s(ctl);
     for (int i = ctl->n_flying - 1; i >= 0; i--) {
         tri_live *live = &ctl->lives[ctl->flying[i]];
 

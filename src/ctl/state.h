@@ -181,6 +181,8 @@ struct tri_ctl {
 
     double now, before; /* times of this event and the last */
     double open_s, max_time_s, deadline_s, drain_limit;
+    /* of all runs: the longest usual step, the longest checkpoint */
+    double longest_step_s, longest_save_s;
     double shift; /* by gaps of the driver's loop, added up */
     int epoch;
     int rules; /* of this opening: TRI_RULES, or 0 */
@@ -376,6 +378,8 @@ double tri_ctl_search_end(const tri_ctl *ctl);
 /* Whether that is for --max-time rather than for the study's budget. */
 int tri_ctl_opening_binds(const tri_ctl *ctl); /* INFINITY: never */
 double tri_ctl_finals_end(const tri_ctl *ctl);
+/* How long a drain may take. */
+double tri_ctl_drain_s(const tri_ctl *ctl);
 double tri_ctl_drain_start(const tri_ctl *ctl);
 /* Within how many seconds a stop is answered: grace, and a little. */
 double tri_ctl_answer_s(const tri_ctl *ctl);

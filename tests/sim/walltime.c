@@ -61,7 +61,7 @@ typedef struct found { /* results of the search, in the order of their runs */
         int rung;
         double objective;
     } at[MOST_RESULTS];
-    int64_t n_trials, n_parked, repeated_steps, interrupted;
+    int64_t n_trials, n_parked, repeated_steps, interrupted, saved;
     uint64_t configurations;
 } found;
 
@@ -81,6 +81,7 @@ static void note_run(const tri_ctl *ctl, int64_t i, found *out)
     tri_ctl_run(ctl, i, &v);
     assert_int_equal(v.state, TRI_RUN_ENDED);
     out->interrupted += v.status == TRI_RUN_INTERRUPTED;
+    out->saved += v.status == TRI_RUN_INTERRUPTED && *v.outcome.checkpoint;
     if (v.status != TRI_RUN_FINISHED) {
         return;
     }
@@ -410,6 +411,35 @@ static void jobs_end_before_their_walltime(void **state)
     tri_study_destroy(study);
 }
 
+/* A drain takes as long as checkpoints do, once one was written. */
+static void a_drain_leaves_time_for_checkpoints(void **state)
+{
+    tri_study *study = make("1", loss, "asha", 30);
+    tri_sim_settings set;
+    found f;
+    int64_t n;
+    int64_t interrupted = 0;
+    int64_t saved = 0;
+
+    (void)state;
+    tri_sim_defaults(&set);
+    set.workers = 3;
+    set.cost_s = 100;
+    set.checkpoint_s = 20; /* timeouts.grace and 5 s are 6 */
+    run(study, &set, &f, &n);
+    for (int64_t i = n / 2; i < n; i++) {
+        set.drain_after = i;
+        run(study, &set, &f, NULL);
+        interrupted += f.interrupted;
+        saved += f.saved;
+        assert_int_equal(f.repeated_steps, 0);
+    }
+    print_message("%lld of %lld interrupted runs saved\n", (long long)saved,
+                  (long long)interrupted);
+    assert_true(saved > interrupted / 2); /* the others had not begun */
+    tri_study_destroy(study);
+}
+
 /* It does not go on for ever. */
 static void a_walltime_too_short_for_a_run_ends(void **state)
 {
@@ -465,6 +495,7 @@ int main(void)
             cmocka_unit_test(what_does_not_fit_is_parked),
             cmocka_unit_test(only_what_was_not_saved_is_waste),
             cmocka_unit_test(jobs_end_before_their_walltime),
+            cmocka_unit_test(a_drain_leaves_time_for_checkpoints),
             cmocka_unit_test(a_walltime_too_short_for_a_run_ends),
             cmocka_unit_test(what_cannot_end_is_not_begun),
     };
