@@ -118,7 +118,8 @@ tri_status tri_ctl_start(tri_ctl *ctl, int64_t trial, tri_phase phase, int rung,
                                              : (double)resource;
     tri_ctl_set_limit(ctl, live, tri_ctl_forming_limit(ctl));
     if (phase == TRI_PHASE_SEARCH) {
-        ctl->search_runs += ctl->trials[trial].suspect < 0;
+        ctl->search_runs += !ctl->trials[trial].is_extra;
+        ctl->trials[trial].is_extra = 0;
         TRI_TRY(tri_ctl_set_place(ctl, trial, TRI_PLACE_FLYING));
     }
     TRI_TRY(tri_ctl_touch_trial(ctl, trial));

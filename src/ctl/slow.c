@@ -200,6 +200,7 @@ void tri_ctl_suspect(tri_ctl *ctl, tri_run_row *r)
 
     r->v.slow = TRI_SLOW_SUSPECT;
     t->suspect = r->v.run;
+    t->is_extra = 1;
     t->checked_rung = (int16_t)r->v.rung;
     ctl->n_repeated++;
 }
@@ -273,6 +274,7 @@ tri_status tri_ctl_forget_suspects(tri_ctl *ctl)
 {
     for (int64_t i = 0; i < ctl->n_trials; i++) {
         TRI_TRY(tri_ctl_settle_suspect(ctl, i, -1));
+        ctl->trials[i].is_extra = 0;
         ctl->trials[i].checked_rung = -1;
     }
     return TRI_OK;

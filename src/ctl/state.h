@@ -55,6 +55,7 @@ typedef struct tri_trial_row {
     uint8_t held;         /* promoted, but its finished run still writes */
     uint8_t refused;      /* infeasible by what was measured, not by itself */
     int16_t checked_rung; /* at which it was last measured again; -1 */
+    uint8_t is_extra;     /* its next run does not count in the budget */
     int64_t suspect;      /* the run that it is measured again for, -1 */
 } tri_trial_row;
 

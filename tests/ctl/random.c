@@ -32,7 +32,7 @@ static const char *const studies[] = {
         "objective: {maximize: tokens_per_s, compare: per_rank}\n"
         "resource: {min: 4, max: 64, eta: 4}\n"
         "budget: {trials: 25, time: 100 s}\nfinals: {top: 3, repeats: 5}\n"
-        "baseline: {x: 0, g: 4}\n",
+        "baseline: {x: 0, g: 4}\nexclusive: numa\n",
         "study: c\nmodel: {kind: synthetic}\n" SPACE
         "objective: {minimize: loss}\nscheduler: none\n"
         "resource: {min: 1, max: 9, eta: 3}\n"
@@ -46,7 +46,8 @@ static const char *const studies[] = {
         "objective: {maximize: tokens_per_s, compare: total}\n"
         "resource: {min: 1, max: 8, eta: 2}\nsearch: random\n"
         "checkpoints: {policy: always}\nstart: [{x: 7, g: 4}, {x: 9, g: 1}]\n"
-        "budget: {runs: 80}\nfinals: {top: 2, repeats: 2}\n",
+        "budget: {runs: 80}\nfinals: {top: 2, repeats: 2}\n"
+        "exclusive: node\n",
         "study: f\nmodel: {kind: synthetic}\n" SPACE
         "objective: {minimize: loss}\nscheduler: asha-stop\n"
         "resource: {min: 1, max: 9, eta: 3}\n"
@@ -93,6 +94,7 @@ typedef struct dice {
     tri_rng rng;
     int trouble; /* per mille of each kind of trouble */
     int quick;   /* per mille that a question is answered next */
+    int slow;    /* host, -1: none */
 } dice;
 
 static int chance(dice *d, int per_mille)
@@ -120,11 +122,16 @@ static int64_t pick_run(world *w, dice *d)
 
 static double value_of(dice *d, const wrun *r)
 {
+    double pace = 1;
+
+    for (int i = 0; i < r->n_ranks; i++) {
+        pace = (r->ranks[i] - 1) / 4 == d->slow ? 0.5 : pace;
+    }
     if (chance(d, 20)) {
         return NAN;
     }
-    return 1 + (double)(r->trial * 37 % 50) +
-           (double)tri_rng_below(&d->rng, 5) + 10.0 / (1 + r->rung);
+    return pace * (1 + (double)(r->trial * 37 % 50) +
+                   (double)tri_rng_below(&d->rng, 5) + 10.0 / (1 + r->rung));
 }
 
 static void lose(world *w, dice *d, int64_t run)
@@ -369,6 +376,8 @@ static void one_story(uint64_t seed, int trouble_per_mille)
     w.seed = seed;
     w.machine_class = "a";
     w.thinks = chance(&d, 700);
+    w.interval = chance(&d, 500) ? 0.01 : 0;
+    d.slow = (int)tri_rng_below(&d.rng, 3) - 1;
     d.quick = chance(&d, 300) ? 1000 : (int)tri_rng_below(&d.rng, 600);
     set_times(&w, &d);
     world_begin(&w, 1 + (int)tri_rng_below(&d.rng, 8), 4);
