@@ -25,7 +25,7 @@ void tri_transfer_destroy(tri_transfer *t)
     }
     for (int i = 0; i < t->n; i++) {
         if (t->sources[i].model) {
-            tri_predictor_gp.destroy(t->sources[i].model);
+            tri_predictor_trend.destroy(t->sources[i].model);
         }
         tri_feasibility_destroy(t->sources[i].feasible);
     }
@@ -100,7 +100,7 @@ static tri_status learn_values(tri_source *s, const tri_encoding *e,
         TRI_TRY(thin_out(k));
     }
     samples.n = k->n;
-    st = tri_predictor_gp.fit(e, &samples, seed, NULL, &s->model);
+    st = tri_predictor_trend.fit(e, &samples, seed, NULL, &s->model);
     if (st != TRI_OK && st != TRI_ENOMEM) {
         tri_error_clear();
         s->model = NULL;
@@ -216,8 +216,8 @@ void tri_source_add(const tri_source *s, double weight, const double *x, int n,
     for (int i = 0; i < n; i += BLOCK) {
         int m = n - i < BLOCK ? n - i : BLOCK;
 
-        tri_predictor_gp.predict(s->model, x + (size_t)i * (size_t)width, m,
-                                 fmin(resource, s->top), mean, NULL);
+        tri_predictor_trend.predict(s->model, x + (size_t)i * (size_t)width, m,
+                                    fmin(resource, s->top), mean, NULL);
         for (int k = 0; k < m; k++) {
             out[i + k] += weight * mean[k];
         }
@@ -232,8 +232,8 @@ void tri_source_add_few(const tri_source *s, double weight, const float *x,
     for (int i = 0; i < n; i += BLOCK * 16) {
         int m = n - i < BLOCK * 16 ? n - i : BLOCK * 16;
 
-        tri_predictor_gp.screen(s->model, x + (size_t)i * (size_t)width, m,
-                                fmin(resource, s->top), mean, sd);
+        tri_predictor_trend.screen(s->model, x + (size_t)i * (size_t)width, m,
+                                   fmin(resource, s->top), mean, sd);
         for (int k = 0; k < m; k++) {
             out[i + k] += (float)weight * mean[k];
         }

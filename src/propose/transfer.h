@@ -2,7 +2,8 @@
  * Earlier studies as a belief to begin with (--warm; what this study measured
  * on machines of another class).
  *
- * Each source has a model of its own, on a scale of its own: another unit,
+ * Each source has a model of its own (with a trend, for more ranks than it had),
+ * on a scale of its own: another unit,
  * number of ranks or size of model is of no account, only what it says of one
  * configuration against another.  The belief is then
  *

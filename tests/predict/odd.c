@@ -15,7 +15,7 @@
 
 static const tri_predictor_ops *const all[] = {
         &tri_predictor_gp, &tri_predictor_trees, &tri_predictor_mlp,
-        &tri_predictor_mlp_squared};
+        &tri_predictor_mlp_squared, &tri_predictor_trend};
 
 /* Whether what the model says of all points, and a draw, is finite. */
 static void assert_finite(const tri_predictor_ops *ops, tri_model *m,
