@@ -12,9 +12,11 @@
  * that gave its trial's last result, and the two have no rank in common.  That
  * one was at a lower rung, so it proves nothing: the trial is measured again at
  * the same rung, elsewhere, before the scheduler hears of it; whatever comes
- * out then is its result.  Runs of the finals are compared with the trial's
- * other runs of the same resource, in the finals and in the search, and are
- * repeated elsewhere in the same way.
+ * out then is its result.  Runs of the finals are compared with that run
+ * and with the first of the trial's in the finals, and are repeated elsewhere
+ * in the same way; the suspect's value stands unless it is flagged, as taking
+ * the better one would favour it.  Where ranks are benched in the finals these
+ * begin again, once, so that all that is compared was measured on sound ranks.
  *
  * Elsewhere is on hosts of which the suspect had none, where these have ranks
  * enough; else on ranks of which it had none; where there are too few of those

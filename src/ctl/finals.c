@@ -240,6 +240,21 @@ tri_status tri_ctl_finals_next(tri_ctl *ctl, int *over)
     return TRI_OK;
 }
 
+/* Ranks were found to be slow: what was measured on them is not to be compared
+ * with what is measured without them.  Once; time allows fewer repeats then. */
+static void begin_again(tri_ctl *ctl)
+{
+    tri_finals *f = &ctl->finals;
+
+    for (int i = 0; i < f->n; i++) {
+        f->list[i].n_values = 0;
+        f->list[i].reference = 0;
+    }
+    f->begun_again = 1;
+    f->at = f->repeat = f->retried = f->done = 0;
+    shuffle(ctl);
+}
+
 /* The run that was repeated elsewhere counts, and not the repeat, unless it is
  * flagged: to take whichever is better would favour it. */
 static tri_status settle_suspect(tri_ctl *ctl, int64_t run, double *value)
@@ -263,11 +278,16 @@ tri_status tri_ctl_finals_result(tri_ctl *ctl, const tri_live *live,
 {
     tri_finals *f = &ctl->finals;
     tri_contender *c = &f->list[live->contender];
+    int benched = ctl->n_benched;
 
     if (again) {
         return TRI_OK;
     }
     TRI_TRY(settle_suspect(ctl, live->run, &value));
+    if (ctl->n_benched > benched && !f->begun_again) {
+        begin_again(ctl);
+        return TRI_OK;
+    }
     if (!isnan(value)) {
         c->reference = c->reference ? c->reference : live->run + 1;
         c->repeats[c->n_values] = f->repeat;

@@ -293,9 +293,6 @@ int tri_ctl_finals_suspects(tri_ctl *ctl, const tri_run_row *r)
         !tri_slow_applies(ctl->study)) {
         return 0;
     }
-    if (before >= 0 && ctl->runs[before].v.resource != r->v.resource) {
-        before = -1;
-    }
     return is_suspect(ctl, &r->v, before) ||
            is_suspect(ctl, &r->v, c->reference - 1);
 }

@@ -157,6 +157,7 @@ typedef struct tri_finals {
     int lowered;     /* below the top rung, for want of time */
     int64_t suspect; /* run that is repeated elsewhere, + 1; 0: none */
     int checked;     /* so many were */
+    int begun_again; /* as ranks were benched */
     int64_t resource;
     tri_contender *list;
     int *order;

@@ -20,6 +20,13 @@
     "constraints: [x >= 0]\nranks: n\nsearch: random\n"                        \
     "objective: {maximize: tokens_per_s, compare: total}\n"                    \
     "resource: {min: 1, max: 27, eta: 3}\nbudget: {trials: 120, runs: 150}\n"
+#define FINALS                                                                 \
+    "study: t\nmodel: {kind: process, command: [train]}\n"                     \
+    "space: {x: {int: [0, 9999]}, n: {choice: [1, 2]}}\n"                      \
+    "constraints: [x >= 0]\nranks: n\nsearch: random\n"                        \
+    "objective: {maximize: tokens_per_s, compare: total}\n"                    \
+    "resource: {min: 1, max: 9, eta: 3}\nbudget: {trials: 60}\n"               \
+    "finals: {top: 3, repeats: 3}\n"
 #define LEARNED                                                                \
     "study: t\nmodel: {kind: process, command: [train]}\n"                     \
     "space: {x: {int: [0, 9999]}, n: {choice: [1, 2]}}\n"                      \
@@ -48,6 +55,7 @@ typedef struct cluster {
     int per_host;
     int slow; /* host, -1 */
     double pace;
+    int finals_only; /* it becomes slow after the search */
 } cluster;
 
 static int is_on_slow(const cluster *c, const int32_t *ranks, int n)
@@ -65,7 +73,11 @@ static double speed(cluster *c, const wrun *r)
     double base = 50 + (double)(tri_rng_hash(&r->trial, sizeof r->trial) % 100);
     double noise = 1 + 0.02 * (tri_rng_unit(&c->rng) - 0.5);
 
-    return base * noise * (is_on_slow(c, r->ranks, r->n_ranks) ? c->pace : 1);
+    return base * noise *
+           (is_on_slow(c, r->ranks, r->n_ranks) &&
+                            (!c->finals_only || r->phase == TRI_PHASE_FINALS)
+                    ? c->pace
+                    : 1);
 }
 
 static void play(cluster *c)
@@ -77,6 +89,9 @@ static void play(cluster *c)
 
         assert_true(++n < 5000);
         c->w.now += 1;
+        if (c->slow < 0 && c->finals_only && r->phase == TRI_PHASE_FINALS) {
+            c->slow = (r->ranks[0] - 1) / c->per_host;
+        }
         if (r->state == WRUN_SAVING) {
             world_paused(&c->w, r->run, "");
         } else {
@@ -180,6 +195,42 @@ static void only_what_is_slow_is_flagged(void **state)
                   innocent);
 }
 
+/* The host where the finals begin becomes slow after the search:
+ * their first runs are repeated elsewhere, its ranks benched, and the answer is
+ * that of sound ranks. */
+static void in_the_finals(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 20; i++) {
+        cluster c = {
+                .rng = tri_rng_stream(SEED, 2000 + (uint64_t)i, TRI_RNG_TEST),
+                .finals_only = 1};
+        int64_t flagged = 0;
+        tri_answer a;
+        double base;
+
+        begin(&c, FINALS, 4, 2, -1, 0.6);
+        play(&c);
+        for (int64_t k = 0; k < tri_ctl_n_runs(c.w.ctl); k++) {
+            tri_run_view v;
+
+            tri_ctl_run(c.w.ctl, k, &v);
+            flagged += v.slow == TRI_SLOW_FLAGGED;
+            assert_true(v.slow == TRI_SLOW_NOT || v.phase == TRI_PHASE_FINALS);
+        }
+        tri_ctl_answer(c.w.ctl, &a);
+        base = 50 +
+               (double)(tri_rng_hash(&a.winner.trial, sizeof a.winner.trial) %
+                        100);
+        assert_true(flagged >= 1);
+        assert_true(a.finals);
+        assert_int_equal(a.winner.repeats, 3);
+        assert_true(a.winner.objective > 0.97 * base);
+        world_retell(&c.w);
+        world_fini(&c.w);
+    }
+}
+
 static void never_of_what_is_learned(void **state)
 {
     cluster c = {.rng = tri_rng_stream(SEED, 1000, TRI_RNG_TEST)};
@@ -198,6 +249,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
             cmocka_unit_test(what_is_slower),
             cmocka_unit_test(only_what_is_slow_is_flagged),
+            cmocka_unit_test(in_the_finals),
             cmocka_unit_test(never_of_what_is_learned),
     };
 
