@@ -187,6 +187,27 @@ static void student_quantile_fits(void **state)
                 tri_student_quantile(0.95, 1.6));
 }
 
+static void powers_of_one_base(void **state)
+{
+    static const double xs[] = {0, 0.3, 1, 2, 101, 1e300, INFINITY, -1, NAN};
+    static const double ys[] = {-64, -0.7, 0, 0.5, 1, 3, 700};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof xs / sizeof xs[0]; i++) {
+        tri_power_base base = tri_power_base_of(xs[i]);
+
+        for (size_t k = 0; k < sizeof ys / sizeof ys[0]; k++) {
+            double a = tri_power(&base, ys[k]), b = tri_pow(xs[i], ys[k]);
+
+            assert_memory_equal(&a, &b, sizeof a);
+        }
+    }
+    /* and the power itself, where it is exact */
+    assert_true(tri_pow(2, -64) == 0x1p-64);
+    assert_true(tri_pow(0, -1) > DBL_MAX);
+    assert_true(isnan(tri_pow(-1, 2)));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -199,6 +220,7 @@ int main(void)
             cmocka_unit_test(power_edges),
             cmocka_unit_test(normal_quantile_inverts),
             cmocka_unit_test(student_quantile_fits),
+            cmocka_unit_test(powers_of_one_base),
     };
 
     print_message("seed %u\n", SEED);
