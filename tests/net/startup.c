@@ -27,7 +27,7 @@ static void make(job *j, int cores, const char *binding)
         tri_seat *s = &j->seats[i];
 
         snprintf(s->host, sizeof s->host, "n%d", i < 3 ? 1 : 2);
-        snprintf(s->node, sizeof s->node, "%s", s->host);
+        snprintf(s->node, sizeof s->node, "n%d", i < 3 ? 1 : 2);
         snprintf(s->cpus, sizeof s->cpus, "%d", i);
         s->cores = cores;
         s->host_cores = 8;
