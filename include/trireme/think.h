@@ -16,6 +16,8 @@
  *                    configurations
  *   NaN, infinite    no value; the configuration counts as one that ran
  *   twelve decades   values are warped to about a normal's (predict.h)
+ *   several rungs    one order of all values, in normal scores; the resource
+ *                    is an input of the model
  *   one twice        two rows, which differ by noise
  *   never varies     a parameter of one value has no column; one that the
  *                    records do not vary teaches nothing
