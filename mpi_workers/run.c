@@ -475,6 +475,14 @@ static tri_status run_through(tri_run *r)
     return part(r, &d, word, told);
 }
 
+/* Whether it is the group's trouble, not the trial's, although it is not known
+ * whose: rank 0 has heard who is silent. */
+static int is_of_group(const tri_run *r, tri_status st)
+{
+    return r->ops == &tri_trial_engine &&
+           (st == TRI_ETIMEOUT || st == TRI_EPEER);
+}
+
 static void tell_failure(tri_run *r, tri_status st)
 {
     tri_reason reason = TRI_REASON_NONE;
@@ -483,7 +491,7 @@ static void tell_failure(tri_run *r, tri_status st)
     snprintf(sentence, sizeof sentence, "%s", tri_error_last()->sentence);
     r->lost_rank =
             st == TRI_ETIMEOUT || st == TRI_EPEER ? tri_wait_silent() : -1;
-    if (r->lost_rank >= 0) { /* the group's trouble, not the trial's */
+    if (r->lost_rank >= 0 || is_of_group(r, st)) {
         tri_run_flush(r);
         tri_run_tell(r, TRI_EV_LOST, TRI_REASON_RANK_LOST, sentence);
         return;

@@ -223,20 +223,28 @@ static int choose(const tri_driver *d, const tri_run_view *v, int named)
 
 /* A leader names the member that it waited for in vain, or whose process is
  * damaged, be it itself: it alone is struck.  Not so where the rank is none of
- * its group. */
-static void strike_silent(tri_driver *d, tri_ev_outcome *o, int from)
+ * its group.  Where it knows of a loss and not of whom, and nobody is silent,
+ * the group has hung. */
+static void strike_silent(tri_driver *d, tri_event *event, int from)
 {
+    tri_ev_outcome *o = &event->u.outcome;
     tri_run_view v;
     int named = o->lost_rank;
 
     o->lost_rank = -1;
     tri_ctl_run(d->ctl, o->run, &v);
-    if (is_among(&v, named)) {
+    if (is_among(&v, named) ||
+        (named < 0 && o->reason == TRI_REASON_RANK_LOST)) {
         o->lost_rank = named == from ? named : choose(d, &v, named);
+    }
+    if (o->lost_rank >= 0) {
         tri_driver_strike(d, o->lost_rank);
         if (v.ranks[0] != from) {
             tri_driver_call_off(d, o->run, o->lost_rank);
         }
+    } else if (o->reason == TRI_REASON_RANK_LOST) {
+        event->kind = TRI_EV_FAILED;
+        o->reason = TRI_REASON_HUNG;
     }
 }
 
@@ -274,7 +282,7 @@ static tri_status on_run(tri_driver *d, const tri_message *m, int from)
         return TRI_OK; /* another has said so already */
     }
     if (event.kind == TRI_EV_LOST) {
-        strike_silent(d, &event.u.outcome, from);
+        strike_silent(d, &event, from);
     }
     if (event.kind == TRI_EV_FAILED || event.kind == TRI_EV_LOST) {
         TRI_LOG(TRI_LOG_DEBUG, "run %lld failed: %s: %s", (long long)run,

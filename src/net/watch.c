@@ -72,15 +72,14 @@ double tri_watch_silence(tri_run_state state, int is_process)
 int tri_watch_most_silent(const int32_t *ranks, const double *silent_s, int n,
                           int named)
 {
-    int at = 0;
+    double its_s = 0;
     int worst = 0;
 
     for (int i = 0; i < n; i++) {
-        at = ranks[i] == named ? i : at;
+        its_s = ranks[i] == named ? silent_s[i] : its_s;
         worst = silent_s[i] > silent_s[worst] ? i : worst;
     }
-    return n > 0 && silent_s[at] < LATELY_S &&
-                           silent_s[worst] > silent_s[at] + LATELY_S
+    return n > 0 && its_s < LATELY_S && silent_s[worst] > its_s + LATELY_S
                    ? ranks[worst]
                    : named;
 }

@@ -22,7 +22,8 @@ double tri_watch_silence(tri_run_state state, int is_process);
 /*
  * Of the `n` ranks of a group, of which `named` was waited for in vain: which
  * is to be struck.  silent_s[i]: since when ranks[i] has said nothing.  It is
- * the named one, unless that has spoken lately and another has not for long.
+ * the named one (-1: nobody was), unless that has spoken lately and another has
+ * not for long.
  */
 int tri_watch_most_silent(const int32_t *ranks, const double *silent_s, int n,
                           int named);

@@ -56,6 +56,11 @@ static void the_named_one(void **state)
     assert_int_equal(
             tri_watch_most_silent(ranks, (double[]){0.2, 0.9, 1.1}, 3, 5), 5);
     assert_int_equal(tri_watch_most_silent(ranks, (double[]){0}, 0, 5), 5);
+    /* a collective does not tell whom it waits for */
+    assert_int_equal(
+            tri_watch_most_silent(ranks, (double[]){0.2, 9, 0.5}, 3, -1), 5);
+    assert_int_equal(
+            tri_watch_most_silent(ranks, (double[]){0.2, 0.9, 1.1}, 3, -1), -1);
 }
 
 int main(void)

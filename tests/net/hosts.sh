@@ -1,0 +1,160 @@
+#!/bin/bash
+# A job over three virtual hosts (network namespaces): one of them is cut off
+# or killed.  Its ranks are struck, what they did is done again by the others,
+# and rank 0 ends the study by itself.
+#   hosts.sh TRIREME MPIEXEC cut|kill
+# Needs root, ip, nsenter and unshare, and a kernel that lets them; ends with 77
+# elsewhere.  Makes namespaces of its own, and removes them.
+set -euo pipefail
+
+trireme=$1
+mpiexec=$(command -v "$2")
+mode=$3
+folder=$(mktemp -d /tmp/trireme-hosts-XXXXXX)
+id=$$
+net=10.$((64 + id % 64)).$((id / 64 % 250))
+
+skip() {
+    echo "skipped: $1"
+    exit 77
+}
+
+cleanup() {
+    for host in h0 h1 h2 switch; do
+        for pid in $(ip netns pids "tri$id$host" 2> /dev/null); do
+            kill -9 "$pid" 2> /dev/null || true
+        done
+        ip netns del "tri$id$host" 2> /dev/null || true
+    done
+    rm -rf "$folder"
+}
+
+for tool in ip nsenter unshare; do
+    command -v $tool > /dev/null || skip "there is no $tool"
+done
+[ "$(id -u)" = 0 ] || skip "namespaces need root"
+trap cleanup EXIT
+ip netns add "tri${id}switch" 2> /dev/null || skip "no network namespaces"
+
+switch() {
+    ip -n "tri${id}switch" "$@"
+}
+
+make_host() {
+    local name=tri${id}h$1
+    ip netns add "$name"
+    switch link add "v$1" type veth peer name eth0 netns "$name"
+    switch link set "v$1" master br0
+    switch link set "v$1" up
+    ip -n "$name" addr add "$net.$((10 + $1))/24" dev eth0
+    ip -n "$name" link set eth0 up
+    ip -n "$name" link set lo up
+    echo "$net.$((10 + $1)) h$1" >> "$folder/hosts"
+}
+
+echo "127.0.0.1 localhost" > "$folder/hosts"
+{
+    switch link add br0 type bridge && switch link set br0 up
+} 2> /dev/null || skip "no bridges"
+for i in 0 1 2; do
+    make_host $i || skip "no pairs of network devices"
+done
+
+# Runs a command on a host; as a remote shell it never fails, since otherwise
+# mpirun ends the job with the host.
+cat > "$folder/on" << END
+#!/bin/bash
+host=\$1
+shift
+exec nsenter --net=/run/netns/tri$id\$host unshare --uts --mount \
+    --propagation private bash -c 'hostname '"\$host"'
+    mount --bind $folder/hosts /etc/hosts; exec "\$@"' on "\$@"
+END
+cat > "$folder/rsh" << END
+#!/bin/bash
+while [ "\${1#-}" != "\$1" ]; do shift; done
+host=\$1
+shift
+"$folder/on" "\$host" /bin/sh -c "\$*"
+exit 0
+END
+chmod +x "$folder/on" "$folder/rsh"
+"$folder/on" h0 true 2> /dev/null || skip "no hosts of its own"
+
+cd "$folder"
+cat > study.yaml << 'END'
+study: hosts
+seed: 5
+model: {kind: gpt, layers: 2, hidden: 32, heads: 4, sequence: 32, vocab: 256}
+space:
+  dp: {choice: [1, 2, 4]}
+  micro_batch: {choice: [1, 2]}
+  tp: {choice: [1, 2, 4]}
+  pp: {choice: [1, 2]}
+  global_batch: 16
+constraints: [dp * tp * pp == 4]
+ranks: dp * tp * pp
+objective: {minimize: loss}
+resource: {unit: steps, min: 10, max: 40, eta: 4}
+search: random
+budget: {trials: 8}
+finals: {top: 2, repeats: 2}
+timeouts: {startup: 20 s, progress: 6 s, grace: 1 s}
+END
+
+"$folder/on" h0 "$mpiexec" -mca plm_rsh_agent "$folder/rsh" \
+    -mca btl self,vader,tcp -mca btl_tcp_if_include eth0 \
+    -mca oob_tcp_if_include eth0 --enable-recovery \
+    -mca orte_abort_on_non_zero_status 0 --oversubscribe --bind-to none \
+    -host h0:5,h1:2,h2:2 -n 9 "$trireme" tune study.yaml -o hosts.h5 \
+    > out 2>&1 &
+job=$!
+
+n_results() {
+    "$trireme" export hosts.h5 --table runs --format csv 2> /dev/null |
+        grep -c finished || true
+}
+
+fail() {
+    echo "$mode: $1" >&2
+    cat out >&2
+    exit 1
+}
+
+tries=0
+while [ "$(n_results)" -lt 2 ]; do
+    tries=$((tries + 1))
+    [ "$tries" -lt 400 ] || fail "no result came"
+    kill -0 "$job" 2> /dev/null || fail "the job ended early"
+    sleep 0.1
+done
+if [ "$mode" = cut ]; then
+    switch link set v2 down
+else
+    kill -9 $(ip netns pids "tri${id}h2")
+fi
+tries=0
+while [ ! -e hosts.h5.exit ]; do
+    tries=$((tries + 1))
+    [ "$tries" -lt 1200 ] || fail "the study did not end"
+    sleep 0.1
+done
+grep -q '"status": 0[,}]' hosts.h5.exit || fail "$(cat hosts.h5.exit)"
+"$trireme" replay hosts.h5 || fail "the record is wrong"
+# somebody of that host; nobody of another, but for those who were forming a
+# group with it, which never returns to them
+grep -E 'warn.*rank [0-9]+ on h[0-9]+ (is struck|.*: lost)' out > struck || true
+grep -q ' on h2 ' struck || fail "nobody of h2 was struck"
+! grep -q ' on h0 ' struck || fail "struck: $(cat struck)"
+# ranks that are there still end by themselves; those cut off have the lease
+ranks_on() {
+    ip netns pids "tri$id$1" | xargs -r -n1 ps -o args= -p 2> /dev/null |
+        grep -c "^$trireme tune" || true
+}
+tries=0
+while [ "$(ranks_on h0)" -gt 0 ] || [ "$(ranks_on h1)" -gt 0 ]; do
+    tries=$((tries + 1))
+    [ "$tries" -lt 300 ] || fail "ranks did not end"
+    sleep 0.1
+done
+echo "$mode: ok"
