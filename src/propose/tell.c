@@ -87,6 +87,22 @@ static void tell_how(tri_thinker *t)
     }
 }
 
+/* Which predictor `auto` takes, and why. */
+static void tell_choice(tri_thinker *t, char *at, size_t left)
+{
+    if (!t->is_auto || t->chosen_n == t->told_n || isnan(t->tau)) {
+        return;
+    }
+    t->told_n = t->chosen_n;
+    snprintf(at, left,
+             "%spredictor auto is %s: tau %.2f between what it says of %d "
+             "results that it was not given and what they were%s",
+             t->news[0] ? "; " : "", t->ops->name, t->tau, t->chosen_n,
+             t->tau < TAU_LEAST ? ", no better than chance: half of the "
+                                  "configurations are drawn at random"
+                                : "");
+}
+
 /* That there are too few results is no news: every study begins so. */
 static void find_news(tri_thinker *t)
 {
@@ -110,6 +126,9 @@ static void find_news(tri_thinker *t)
         snprintf(at, left, "%searlier studies: %s", t->news[0] ? "; " : "",
                  t->sources);
     }
+    left -= strlen(at);
+    at += strlen(at);
+    tell_choice(t, at, left);
 }
 
 const char *tri_thinker_news(const tri_thinker *t)

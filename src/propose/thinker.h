@@ -45,7 +45,8 @@ struct tri_thinker {
                                    * or over what earlier studies say */
     tri_transfer *transfer;       /* NULL: no earlier studies */
     int is_auto;
-    int chosen_n; /* values when the predictor was chosen */
+    int chosen_n; /* values when the predictor was chosen, */
+    int told_n;   /* and when that was told */
     double tau;
     tri_model *model;
     tri_model *rough; /* for when it leads nowhere; NULL */

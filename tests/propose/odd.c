@@ -53,7 +53,7 @@ typedef struct story {
     tri_config configs[MOST][PARAMS];
     int64_t number;
     int n_of_rule, n_spread, n_random, n_news;
-    char news[1024], hyper[1024], model[32];
+    char news[2048], hyper[1024], model[32];
 } story;
 
 typedef void answer_fn(tri_record *r, int i);
@@ -131,8 +131,11 @@ static void ask(story *s, int wanted, answer_fn *answer, const char *rule)
     snprintf(s->hyper, sizeof s->hyper, "%s", out.hyper);
     snprintf(s->model, sizeof s->model, "%s", out.model);
     if (tri_thinker_news(s->thinker)) {
+        size_t n = strlen(s->news);
+
         s->n_news++;
-        snprintf(s->news, sizeof s->news, "%s", tri_thinker_news(s->thinker));
+        snprintf(s->news + n, sizeof s->news - n, "%s\n",
+                 tri_thinker_news(s->thinker));
     }
     for (int i = 0; i < out.n_list; i++) {
         take(s, &out.list[i], answer, rule);
@@ -166,6 +169,11 @@ static void assert_model(const story *s, int search)
     } else {
         assert_string_not_equal(s->model, "none");
     }
+}
+
+static int is_auto(int search)
+{
+    return searches[search].model == NULL;
 }
 
 static int is_evolution(int search)
@@ -212,8 +220,9 @@ static void all_equal_at_first(void **state)
         story *s = tell(k, equal_then_not);
 
         assert_model(s, k);
-        assert_int_equal(s->n_news, 2);
-        assert_non_null(strstr(s->news, "learned from now"));
+        assert_int_equal(s->n_news, is_auto(k) ? 3 : 2);
+        assert_non_null(strstr(s->news, "learned from now\n"));
+        assert_true(!is_auto(k) == !strstr(s->news, "predictor auto is "));
         assert_true(s->n_of_rule >= 8);
         end(s);
     }
@@ -330,6 +339,34 @@ static void any_scale(void **state)
     }
 }
 
+/* Nothing but noise: auto says so, and draws half at random. */
+static void noise(tri_record *r, int i)
+{
+    tri_rng rng = tri_rng_stream(3, (uint64_t)i, TRI_RNG_TEST);
+
+    r->objective = tri_rng_normal(&rng);
+}
+
+static void no_order(void **state)
+{
+    story *s = NULL;
+
+    (void)state;
+    for (int k = 0; k < N_SEARCHES; k++) {
+        if (is_auto(k)) {
+            s = tell(k, noise);
+        }
+    }
+    assert_non_null(s);
+    while (s->n + 5 <= MOST) {
+        ask(s, 5, noise, "ei");
+    }
+    printf("%s%d of %d at random\n", s->news, s->n_random, s->n);
+    assert_non_null(strstr(s->news, "no better than chance"));
+    assert_true(s->n_random >= 12);
+    end(s);
+}
+
 /* ---- records that repeat or do not vary -----------------------------------
  */
 
@@ -444,12 +481,16 @@ static void never_varies(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-            cmocka_unit_test(all_equal),   cmocka_unit_test(all_equal_at_first),
-            cmocka_unit_test(all_failed),  cmocka_unit_test(no_finite_value),
-            cmocka_unit_test(one_record),  cmocka_unit_test(any_scale),
-            cmocka_unit_test(duplicates),  cmocka_unit_test(contradiction),
-            cmocka_unit_test(never_varies)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(all_equal),
+                                       cmocka_unit_test(all_equal_at_first),
+                                       cmocka_unit_test(all_failed),
+                                       cmocka_unit_test(no_finite_value),
+                                       cmocka_unit_test(one_record),
+                                       cmocka_unit_test(any_scale),
+                                       cmocka_unit_test(duplicates),
+                                       cmocka_unit_test(contradiction),
+                                       cmocka_unit_test(never_varies),
+                                       cmocka_unit_test(no_order)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
