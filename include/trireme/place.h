@@ -4,8 +4,9 @@
  * A rank sits on a host, in a package (socket), a NUMA domain, a cache (of
  * level 3), on a core: numbers on its host, from 1.  0 says that it is not
  * within a single one, as an unbound rank that may run everywhere, or that it
- * is not known.  Levels are nested as listed: a cache that two NUMA domains
- * share counts as one of each.
+ * is not known; of a rank that may use several cores but not all, the first
+ * counts.  Levels are nested as listed: a cache that two NUMA domains share
+ * counts as one of each.
  *
  * A group of n ranks is contiguous if it touches as few hosts as the free ranks
  * allow, then as few packages, then NUMA domains, then caches: of two groups
@@ -19,8 +20,8 @@
  *
  * That holds without exception for groups that fit on one host.  A larger one
  * touches as few hosts as can be; the levels below are then the best of all
- * choices of that many hosts where looking at all of them is cheap (TRI_PLACE_
- * WORK), else whole hosts are taken, those with most free ranks first.
+ * choices of that many hosts where looking at all of them takes no more than
+ * TRI_PLACE_WORK steps, else whole hosts are taken, the emptiest first.
  *
  * The ranks of a group are listed host by host, package by package, and so on
  * down to the core: the order of the mesh, in which tp is the innermost axis,

@@ -183,7 +183,16 @@ int tri_startup_shm(const char *path, int host_ranks, int is_process, char *buf,
 static void say_odd(const tri_driver *d)
 {
     const tri_world *w = d->world;
+    const char *wish = getenv("TRIREME_BIND");
     char text[512];
+
+    if (wish && *wish && strcmp(wish, "none") != 0 &&
+        strcmp(wish, "auto") != 0) {
+        TRI_LOG_JOB(TRI_LOG_WARN,
+                    "TRIREME_BIND is \"%.40s\", expected none or auto; it is "
+                    "not used",
+                    wish);
+    }
 
     if (tri_startup_crowded(w, text, sizeof text)) {
         TRI_LOG_JOB(TRI_LOG_WARN, "%s", text);
