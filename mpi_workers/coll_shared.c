@@ -19,11 +19,12 @@
 
 #include <string.h>
 
-/* Two halves for all ranks are to stay in the cache that a core has to
- * itself; below so much a chunk is more barrier than work. */
-#define CACHE_BYTES ((int64_t)768 << 10)
-#define LEAST_BYTES ((int64_t)16 << 10)
-#define MOST_BYTES  ((int64_t)128 << 10)
+/* What a rank sums between two barriers, and what it puts there: smaller it is
+ * more barrier than work, the more so where ranks outnumber cores; larger it
+ * leaves the cache. */
+#define SLICE_BYTES ((int64_t)64 << 10)
+#define LEAST_BYTES ((int64_t)256 << 10)
+#define MOST_BYTES  ((int64_t)512 << 10)
 /* Up to here everybody sums everything. */
 #define SMALL_BYTES ((int64_t)4 << 10)
 
@@ -39,7 +40,7 @@ static int64_t aligned(int64_t n)
 
 int64_t tri_coll_chunk(int size)
 {
-    int64_t bytes = CACHE_BYTES / (2 * (size + 1));
+    int64_t bytes = SLICE_BYTES * size;
 
     bytes = bytes < LEAST_BYTES ? LEAST_BYTES : bytes;
     bytes = bytes > MOST_BYTES ? MOST_BYTES : bytes;

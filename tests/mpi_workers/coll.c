@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #define SEED 77u
-#define MOST 200000
+#define MOST 400000
 
 static int rank, size;
 static tri_coll coll;
