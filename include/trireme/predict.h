@@ -171,9 +171,10 @@ typedef struct tri_feasibility tri_feasibility;
 
 /*
  * The probability that a configuration runs at all, learned from which ones
- * did: a Gaussian process over labels +1 and -1 with a linear part, so that it
- * reaches beyond what was tried (least-squares classification; Rasmussen and
- * Williams, 2006, section 6.5).  `peak` (may be NULL): the peak memory of each
+ * did: a Gaussian process behind a logistic curve (Laplace's approximation;
+ * Rasmussen and Williams, 2006, section 3.4), whose plane reaches beyond what
+ * was tried.  What is a known failure but for steps in directions that for
+ * certain lead to failure has probability 0.  `peak` (may be NULL): the peak memory of each
  * in bytes, NaN where it is not known; `limit`: what there is, 0 if not known:
  * with both, the chance that the predicted peak exceeds the limit counts too.
  * [out] owned.  TRI_ENOMEM.
@@ -187,5 +188,8 @@ TRI_API void tri_feasibility_destroy(tri_feasibility *f);
 /* [out] p[m], each in [0, 1]; `bytes` (may be NULL): predicted peaks, NaN. */
 TRI_API void tri_feasibility_predict(const tri_feasibility *f, const double *x,
                                      int m, double *p, double *bytes);
+/* For very many: [out] p[m]: not less than what is predicted of x[m][width]. */
+TRI_API void tri_feasibility_screen(const tri_feasibility *f, const float *x,
+                                    int m, float *p);
 
 #endif

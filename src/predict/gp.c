@@ -47,6 +47,7 @@ void tri_gp_destroy(tri_model *m)
         free(m->inverse);
         free(m->w);
         free(m->alpha);
+        free(m->spare);
         free(m);
     }
 }
@@ -92,7 +93,8 @@ static tri_status reserve(tri_model *m, int n)
     if (!grow(&m->x, room, d) || !grow(&m->share, room, 1) ||
         !grow(&m->y, room, 1) || !grow(&m->scaled, room, d) ||
         !grow(&m->square, room, 1) || !grow(&m->w, room, 1) ||
-        !grow(&m->alpha, room, 1) || !grow_factor(m, room)) {
+        !grow(&m->alpha, room, 1) || !grow(&m->spare, room, 1) ||
+        !grow_factor(m, room)) {
         return TRI_FAIL(TRI_ENOMEM, "no memory for a model of %d samples", n);
     }
     m->room = room;
@@ -115,15 +117,37 @@ static double noise_of(const tri_model *m)
     return exp(2 * m->theta[tri_gp_at(&m->form, TRI_GP_N)]) + JITTER;
 }
 
+/* Rows of the triangle at a time: its upper part is zero. */
+#define STRIP 64
+
+/* out = l^-1 x, or its transpose's product; out is not x. */
+static void times(const tri_model *m, int n, int transposed, const double *x,
+                  double *out)
+{
+    memset(out, 0, (size_t)n * sizeof *out);
+    for (int i = 0; i < n; i += STRIP) {
+        int rows = n - i < STRIP ? n - i : STRIP;
+        const double *strip = m->inverse + (size_t)i * (size_t)m->room;
+
+        cblas_dgemv(CblasRowMajor, transposed ? CblasTrans : CblasNoTrans, rows,
+                    i + rows, 1, strip, m->room, transposed ? x + i : x, 1, 1,
+                    transposed ? out : out + i, 1);
+    }
+}
+
 /* w and alpha of the values that are there. */
 static void set_alpha(tri_model *m)
 {
-    memcpy(m->w, m->y, (size_t)m->n * sizeof *m->w);
-    cblas_dtrmv(CblasRowMajor, CblasLower, CblasNoTrans, CblasNonUnit, m->n,
-                m->inverse, m->room, m->w, 1);
-    memcpy(m->alpha, m->w, (size_t)m->n * sizeof *m->alpha);
-    cblas_dtrmv(CblasRowMajor, CblasLower, CblasTrans, CblasNonUnit, m->n,
-                m->inverse, m->room, m->alpha, 1);
+    times(m, m->n, 0, m->y, m->w);
+    times(m, m->n, 1, m->w, m->alpha);
+}
+
+static void clear_upper(tri_model *m)
+{
+    for (int i = 0; i < m->n; i++) {
+        memset(m->inverse + (size_t)i * (size_t)m->room + i + 1, 0,
+               (size_t)(m->room - i - 1) * sizeof *m->inverse);
+    }
 }
 
 static tri_status factor(tri_model *m)
@@ -141,6 +165,7 @@ static tri_status factor(tri_model *m)
         }
         if (tri_cholesky(m->inverse, m->n, m->room) &&
             tri_triangle_invert(m->inverse, m->n, m->room)) {
+            clear_upper(m);
             set_alpha(m);
             return TRI_OK;
         }
@@ -414,17 +439,17 @@ void tri_gp_predict(const tri_model *m, const double *x, int n, double resource,
 static void add_row(tri_model *m, double own, double *row)
 {
     int n = m->n;
+    double *v = m->spare;
     double left, by;
 
-    cblas_dtrmv(CblasRowMajor, CblasLower, CblasNoTrans, CblasNonUnit, n,
-                m->inverse, m->room, row, 1);
-    left = own + noise_of(m) - cblas_ddot(n, row, 1, row, 1);
+    times(m, n, 0, row, v);
+    left = own + noise_of(m) - cblas_ddot(n, v, 1, v, 1);
     by = 1 / sqrt(fmax(left, noise_of(m)));
-    m->w[n] = (m->y[n] - cblas_ddot(n, row, 1, m->w, 1)) * by;
-    cblas_dtrmv(CblasRowMajor, CblasLower, CblasTrans, CblasNonUnit, n,
-                m->inverse, m->room, row, 1);
+    m->w[n] = (m->y[n] - cblas_ddot(n, v, 1, m->w, 1)) * by;
+    times(m, n, 1, v, row);
     cblas_dscal(n, -by, row, 1);
     row[n] = by;
+    memset(row + n + 1, 0, (size_t)(m->room - n - 1) * sizeof *row);
     m->alpha[n] = 0;
     cblas_daxpy(n + 1, m->w[n], row, 1, m->alpha, 1);
     m->n++;
@@ -495,9 +520,11 @@ static tri_status gp_update(tri_model *m, const tri_samples *s)
 
 static void gp_truncate(tri_model *m, int n)
 {
-    if (n < m->n) {
-        m->n = n;
-        set_alpha(m);
+    while (n < m->n) { /* each added w times its row of l^-1 to alpha */
+        m->n--;
+        cblas_daxpy(m->n, -m->w[m->n],
+                    m->inverse + (size_t)m->n * (size_t)m->room, 1, m->alpha,
+                    1);
     }
 }
 
@@ -628,7 +655,6 @@ const tri_predictor_ops tri_predictor_gp = {
         .update = gp_update,
         .predict = tri_gp_predict,
         .screen = tri_gp_screen,
-        .closer = tri_gp_closer,
         .add = gp_add,
         .truncate = gp_truncate,
         .size = gp_size,

@@ -24,6 +24,7 @@ struct tri_model {
     double *inverse;
     double *w;     /* l^-1 y */
     double *alpha; /* k^-1 y */
+    double *spare; /* n */
 };
 
 /* As the predictor's fit; `linear`: with a linear part, and about 0. */
@@ -32,10 +33,8 @@ tri_status tri_gp_fit(const tri_encoding *e, const tri_samples *s, int linear,
 void tri_gp_destroy(tri_model *m);
 void tri_gp_predict(const tri_model *m, const double *x, int n, double resource,
                     double *mean, double *sd);
-/* tri_predictor_ops.screen, closer. */
+/* tri_predictor_ops.screen. */
 void tri_gp_screen(const tri_model *m, const float *x, int n, double resource,
                    float *mean, float *sd);
-void tri_gp_closer(const tri_model *m, const double *x, int n, double resource,
-                   double *mean, double *sd);
 
 #endif

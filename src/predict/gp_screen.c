@@ -1,20 +1,22 @@
 /*
- * The Gaussian process over very many configurations: bounds of what it
- * believes.
+ * The Gaussian process over very many configurations, in single precision:
+ * bounds of what it believes.
  *
- * screen: in single precision.  Squared distances are sums of squared
- * differences, so that an entry of the covariance is off by at most about
- * (8 + root(d)) 2^-24 of its variance, with d columns.  Such errors are
- * independent of each other: the mean is off by their weighted root of
- * squares, with what its sum in lanes loses, and SURE times that is allowed
- * for (Higham and Mary, SIAM Journal on Scientific Computing 41, 2019: each
- * stays below with a probability of 1 - 2 exp(-SURE^2 / 2)).  Of the deviation
- * what one sample tells is taken off, the one that tells most: knowing more
- * never makes a normal belief wider.
+ * The mean is a sum over all samples.  Of the deviation what some samples tell
+ * is taken off: the one that tells most by itself, or the best together.
+ * Knowing more never makes a normal belief wider, so that what is left bounds
+ * the deviation from above.
  *
- * closer: the mean as it is, and the deviation that is left when of the samples
- * only some are known, by the same argument: those that tell most of the rows
- * asked for, each by itself.  With as many samples as FEW it is exact.
+ * Then rounding.  Squared distances are sums of squared differences, so that
+ * an entry of the covariance is off by at most about (8 + root(d)) 2^-24 of
+ * its variance, with d columns.  Such errors are independent of each other:
+ * the mean is off by their weighted root of squares, with what its sum in
+ * lanes loses, and SURE times that is allowed for (Higham and Mary, SIAM
+ * Journal on Scientific Computing 41, 2019: each stays below with a
+ * probability of 1 - 2 exp(-SURE^2 / 2)).  Where a model knows its values
+ * almost without noise, weights are large and cancel, and this is far more
+ * than happens; then, as for the factor of the best, SURE times what happens
+ * to the worst of some rows, in double precision, takes its place.
  */
 #include "src/predict/clones.h"
 #include "src/predict/gp.h"
@@ -26,13 +28,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Samples of which the closer bound knows. */
-#define FEW 256
-/* Rows that say which. */
-#define ASKED 32
+/* The best samples, near which a candidate is of interest; of very many rows
+ * fewer are asked. */
+#define FEW      128
+#define FEW_MANY 48
+#define MANY     32768
+/* Rows at a time; rows that tell how much rounding does. */
+#define BLOCK  64
+#define PROBES 32
 /* Half a unit in the last place of 1. */
 #define ROUNDING 0x1p-24
 #define SURE     5.0
+/* A mean that is off by less needs no proof. */
+#define LITTLE 1e-3f
 
 /* e^-u for u >= 0, to about 2e-7 relative; 0 from 87 on.  The polynomial is
  * that of Cephes' expf (Moshier). */
@@ -66,8 +74,14 @@ typedef struct screen { /* the model in single precision */
     float *by;     /* a column's inverse length */
     float *z, *k;  /* a row, and its covariances */
     float variance;
-    float mean_off, share_off; /* what rounding may do to a mean, and to a
-                                * share of the variance */
+    float mean_off, share_off; /* what rounding may do to a mean, and to what
+                                * one sample explains, */
+    float few_off;             /* and to what the best do */
+    int n_few;
+    int few[FEW];    /* the best samples */
+    double *inverse; /* of the factor of their covariance with noise */
+    float *factor;   /* the same, rounded */
+    float *v;        /* BLOCK x n_few: a block's covariances with them */
 } screen;
 
 /* What the largest registers hold, and samples that are done together. */
@@ -138,14 +152,16 @@ static int screen_init(screen *s, const tri_model *m)
 {
     size_t n = (size_t)(m->n + STRIP - 1) / STRIP * STRIP;
     size_t d = (size_t)m->form.width;
-    float *all = calloc(n * d + 5 * n + 2 * d + 1, sizeof *all);
+    float *all = calloc(n * d + 5 * n + 2 * d + FEW * FEW + BLOCK * FEW + 1,
+                        sizeof *all);
 
-    if (!all) {
+    s->inverse = malloc(sizeof *s->inverse * FEW * FEW);
+    s->scaled = all;
+    if (!all || !s->inverse) {
         return 0;
     }
     s->n = (int)n;
     s->d = m->form.width;
-    s->scaled = all;
     s->alpha = s->scaled + n * d;
     s->level = s->alpha + n;
     s->matern = s->level + n;
@@ -153,7 +169,15 @@ static int screen_init(screen *s, const tri_model *m)
     s->k = s->shift + n;
     s->by = s->k + n;
     s->z = s->by + d;
+    s->factor = s->z + d;
+    s->v = s->factor + FEW * FEW;
     return 1;
+}
+
+static void screen_fini(screen *s)
+{
+    free(s->scaled);
+    free(s->inverse);
 }
 
 static void fill_rows(screen *s, const tri_model *m)
@@ -207,205 +231,258 @@ static void fill_weights(screen *s, const tri_model *m, double resource)
             (float)(2 * SURE * ROUNDING * most * (8 + sqrt((double)s->d)));
 }
 
-void tri_gp_screen(const tri_model *m, const float *x, int n, double resource,
-                   float *mean, float *sd)
-{
-    screen s;
-    int ok = screen_init(&s, m);
-
-    if (ok) {
-        fill_rows(&s, m);
-        fill_weights(&s, m, resource);
-    }
-    for (int i = 0; i < n; i++) {
-        float sum = -HUGE_VALF; /* as if nothing were known */
-        float most = 0;
-
-        for (int k = 0; ok && k < s.d; k++) {
-            s.z[k] = x[(size_t)i * (size_t)s.d + (size_t)k] * s.by[k];
-        }
-        if (ok) {
-            ask_row(&s, &sum, &most);
-            sum -= s.mean_off;
-            most = fmaxf(most - s.share_off, 0);
-        }
-        mean[i] = (float)m->mean + sum;
-        sd[i] = ok ? sqrtf(fmaxf((s.variance - most) * 1.00001f, 1e-12f)) : 1;
-    }
-    if (ok) {
-        free(s.scaled);
-    }
-}
-
-/* ---- closer ---------------------------------------------------------------
+/* ---- the best samples -----------------------------------------------------
  */
 
-typedef struct told { /* by a sample */
-    double share;
+typedef struct ranked {
+    double y;
     int at;
-} told;
+} ranked;
 
-static int by_share(const void *a, const void *b)
+static int by_value(const void *a, const void *b)
 {
-    const told *p = a, *q = b;
+    const ranked *p = a, *q = b;
 
-    return p->share != q->share ? (p->share < q->share) - (p->share > q->share)
-                                : p->at - q->at;
+    return p->y != q->y ? (p->y > q->y) - (p->y < q->y) : p->at - q->at;
 }
 
-typedef struct closer {
-    tri_gp_points rows, few;
-    int n;           /* samples */
-    double *k;       /* rows x n */
-    double *v;       /* rows x few */
-    double *inverse; /* few x few */
-    double *own;     /* variances without noise, of rows or samples */
-    told *told;      /* n */
-} closer;
-
-static int closer_init(closer *c, const tri_model *m, const double *x, int n,
-                       double resource)
+/* 0: no memory. */
+static int choose_few(screen *s, const tri_model *m, int most)
 {
-    size_t rows = (size_t)n;
-    size_t d = (size_t)m->form.width;
-    size_t all = (size_t)m->n;
-    size_t few = all < FEW ? all : FEW;
-    double *p = malloc((rows * (d + 2 + all + few) + few * (2 * d + 2 + few) +
-                        rows + all) *
-                       sizeof *p);
+    ranked *list = malloc((size_t)m->n * sizeof *list);
+    int few = m->n < most ? m->n : most;
 
-    c->told = malloc((all + 1) * sizeof *c->told);
-    c->k = p;
-    if (!p || !c->told) {
+    s->n_few = 0;
+    if (!list) {
         return 0;
     }
-    c->n = m->n;
-    c->v = c->k + rows * all;
-    c->inverse = c->v + rows * few;
-    c->own = c->inverse + few * few;
-    c->rows = (tri_gp_points){.n = n, .x = x};
-    c->rows.scaled = c->own + rows + all;
-    c->rows.square = c->rows.scaled + rows * d;
-    p = c->rows.square + rows;
-    c->rows.share = p;
-    for (int i = 0; i < n; i++) {
-        p[i] = m->form.has_resource ? resource / m->top : 1;
+    for (int i = 0; i < m->n; i++) {
+        list[i] = (ranked){m->y[i], i};
     }
-    p += rows;
-    c->few = (tri_gp_points){.n = (int)few, .x = p};
-    c->few.scaled = p + few * d;
-    c->few.square = c->few.scaled + few * d;
-    c->few.share = c->few.square + few;
+    qsort(list, (size_t)m->n, sizeof *list, by_value);
+    for (int i = 0; i < few; i++) {
+        s->few[i] = list[i].at;
+    }
+    s->n_few = few;
+    free(list);
     return 1;
 }
 
-static void closer_fini(closer *c)
-{
-    free(c->k);
-    free(c->told);
-}
-
-/* The samples that tell most of the rows: the share of the variance that each
- * explains by itself, over some of the rows. */
-static void choose_few(closer *c, const tri_model *m)
+/* Covariances of points with the best samples, from all of them. */
+static int few_points(const screen *s, const tri_model *m, tri_gp_points *p)
 {
     size_t d = (size_t)m->form.width;
-    int step = c->rows.n / ASKED + 1;
-    tri_gp_points mine = {.n = m->n,
-                          .x = m->x,
-                          .share = m->share,
-                          .scaled = m->scaled,
-                          .square = m->square};
-    double *x = (double *)(uintptr_t)c->few.x; /* ours */
-    double *share = (double *)(uintptr_t)c->few.share;
+    size_t few = (size_t)s->n_few;
+    double *x = malloc(few * (2 * d + 2) * sizeof *x + 1);
+    double *share = x ? x + few * d : NULL;
 
-    tri_gp_variances(&m->form, m->theta, &mine, c->own);
-    for (int j = 0; j < m->n; j++) {
-        c->told[j] = (told){0, j};
+    for (size_t i = 0; x && i < few; i++) {
+        memcpy(x + i * d, m->x + (size_t)s->few[i] * d, d * sizeof *x);
+        share[i] = m->share[s->few[i]];
     }
-    for (int i = 0; i < c->rows.n; i += step) {
-        const double *k = c->k + (size_t)i * (size_t)m->n;
+    *p = (tri_gp_points){.n = s->n_few, .x = x, .share = share};
+    if (x) {
+        p->square = share + few;
+        p->scaled = p->square + few;
+        tri_gp_scale(&m->form, m->theta, p);
+    }
+    return x != NULL;
+}
 
-        for (int j = 0; j < m->n; j++) {
-            c->told[j].share += k[j] * k[j] / c->own[j];
+/* What the best know together; they know nothing where there is no factor. */
+static void factor_few(screen *s, const tri_model *m, int most)
+{
+    tri_gp_points p = {0};
+    int few;
+    int ok = choose_few(s, m, most) && few_points(s, m, &p);
+
+    few = s->n_few;
+    if (ok) {
+        tri_gp_cross(&m->form, m->theta, &p, &p, s->inverse, few);
+        for (int i = 0; i < few; i++) { /* with more noise they know less */
+            s->inverse[i * few + i] += part(m, TRI_GP_N) + 1e-6;
         }
+        ok = tri_cholesky(s->inverse, few, few) &&
+             tri_triangle_invert(s->inverse, few, few);
     }
-    qsort(c->told, (size_t)m->n, sizeof *c->told, by_share);
-    for (int i = 0; i < c->few.n; i++) {
-        size_t at = (size_t)c->told[i].at;
-
-        memcpy(x + (size_t)i * d, m->x + at * d, d * sizeof *x);
-        share[i] = m->share[at];
+    free((double *)(uintptr_t)p.x);
+    if (!ok) {
+        s->n_few = few = 0;
+    }
+    for (int i = 0; i < few * few; i++) {
+        s->factor[i] = (float)s->inverse[i];
     }
 }
 
-/* The inverse factor of what the few are; 0 where there is none. */
-static int invert_few(closer *c, const tri_model *m)
+/* [out] most[n]: what the best explain of each row, or one of them more. */
+static void explain(const screen *s, int n, float *most)
 {
-    int few = c->few.n;
+    int few = s->n_few;
 
-    tri_gp_scale(&m->form, m->theta, &c->few);
-    tri_gp_cross(&m->form, m->theta, &c->few, &c->few, c->inverse, few);
-    for (int i = 0; i < few; i++) { /* a little more noise bounds as well */
-        c->inverse[(size_t)i * (size_t)few + (size_t)i] +=
-                part(m, TRI_GP_N) + 1e-7;
+    if (few > 0) {
+        cblas_strmm(CblasRowMajor, CblasRight, CblasLower, CblasTrans,
+                    CblasNonUnit, n, few, 1, s->factor, few, s->v, few);
     }
-    return tri_cholesky(c->inverse, few, few) &&
-           tri_triangle_invert(c->inverse, few, few);
-}
+    for (int i = 0; i < n && few > 0; i++) {
+        const float *v = s->v + (size_t)i * (size_t)few;
 
-/* c->own: of the rows, without noise; becomes what is left. */
-static void explain(closer *c)
-{
-    int few = c->few.n;
-
-    for (int i = 0; i < c->rows.n; i++) {
-        const double *k = c->k + (size_t)i * (size_t)c->n;
-
-        for (int j = 0; j < few; j++) {
-            c->v[(size_t)i * (size_t)few + (size_t)j] = k[c->told[j].at];
-        }
-    }
-    cblas_dtrmm(CblasRowMajor, CblasRight, CblasLower, CblasTrans, CblasNonUnit,
-                c->rows.n, few, 1, c->inverse, few, c->v, few);
-    for (int i = 0; i < c->rows.n; i++) {
-        const double *v = c->v + (size_t)i * (size_t)few;
-
-        c->own[i] -= cblas_ddot(few, v, 1, v, 1);
+        most[i] = fmaxf(most[i], cblas_sdot(few, v, 1, v, 1) - s->few_off);
     }
 }
 
-void tri_gp_closer(const tri_model *m, const double *x, int n, double resource,
-                   double *mean, double *sd)
+/* Bounds of a block of rows. */
+static void screen_block(const screen *s, double centre, const float *x, int n,
+                         float *mean, float *sd)
 {
-    tri_gp_points mine = {.n = m->n,
-                          .x = m->x,
-                          .share = m->share,
-                          .scaled = m->scaled,
-                          .square = m->square};
-    closer c;
+    float most[BLOCK];
 
-    if (!closer_init(&c, m, x, n, resource)) {
-        closer_fini(&c);
-        tri_gp_predict(m, x, n, resource, mean, sd);
-        return;
-    }
-    tri_gp_scale(&m->form, m->theta, &c.rows);
-    tri_gp_cross(&m->form, m->theta, &c.rows, &mine, c.k, m->n);
-    cblas_dgemv(CblasRowMajor, CblasNoTrans, n, m->n, 1, c.k, m->n, m->alpha, 1,
-                0, mean, 1);
-    choose_few(&c, m);
-    {
-        int ok = invert_few(&c, m);
-
-        tri_gp_variances(&m->form, m->theta, &c.rows, c.own);
-        if (ok) {
-            explain(&c);
-        }
-    }
     for (int i = 0; i < n; i++) {
-        mean[i] += m->mean;
-        sd[i] = sqrt(fmax(c.own[i], 1e-12));
+        float sum;
+
+        for (int k = 0; k < s->d; k++) {
+            s->z[k] = x[(size_t)i * (size_t)s->d + (size_t)k] * s->by[k];
+        }
+        ask_row(s, &sum, &most[i]);
+        mean[i] = (float)centre + sum - s->mean_off;
+        most[i] = fmaxf(most[i] - s->share_off, 0);
+        for (int j = 0; j < s->n_few; j++) {
+            s->v[(size_t)i * (size_t)s->n_few + (size_t)j] = s->k[s->few[j]];
+        }
     }
-    closer_fini(&c);
+    explain(s, n, most);
+    for (int i = 0; i < n; i++) {
+        sd[i] = sqrtf(fmaxf((s->variance - most[i]) * 1.00001f, 1e-12f));
+    }
+}
+
+/* ---- rounding ---------------------------------------------------------------
+ */
+
+typedef struct probe { /* rows in both precisions */
+    int n;
+    double *x, *k, *mean, *share; /* n x d, n x few, n, n */
+    float *row, *low, *sd;        /* n x d, n, n */
+} probe;
+
+static int probe_init(probe *p, const screen *s, const float *x, int n)
+{
+    size_t d = (size_t)s->d;
+    size_t rows = (size_t)(n < PROBES ? n : PROBES);
+
+    p->n = (int)rows;
+    p->x = malloc(rows * (d + FEW + 2) * sizeof *p->x);
+    p->row = malloc(rows * (d + 2) * sizeof *p->row);
+    if (!p->x || !p->row) {
+        return 0;
+    }
+    p->k = p->x + rows * d;
+    p->mean = p->k + rows * FEW;
+    p->share = p->mean + rows;
+    p->low = p->row + rows * d;
+    p->sd = p->low + rows;
+    for (size_t i = 0; i < rows; i++) {
+        const float *from = x + i * (size_t)n / rows * d;
+
+        for (size_t k = 0; k < d; k++) {
+            p->row[i * d + k] = from[k];
+            p->x[i * d + k] = (double)from[k];
+        }
+    }
+    return 1;
+}
+
+static void probe_fini(probe *p)
+{
+    free(p->x);
+    free(p->row);
+}
+
+/* p->k: covariances of the probes with the best; 0: no memory. */
+static int ask_few(const screen *s, const tri_model *m, double resource,
+                   probe *p)
+{
+    size_t d = (size_t)s->d;
+    size_t rows = (size_t)p->n;
+    double *room = malloc(rows * (d + 2) * sizeof *room + 1);
+    tri_gp_points few = {0};
+    int ok = room && few_points(s, m, &few);
+
+    if (ok) {
+        tri_gp_points mine = {.n = p->n, .x = p->x, .scaled = room};
+
+        mine.square = room + rows * d;
+        mine.share = mine.square + rows;
+        for (size_t i = 0; i < rows; i++) {
+            mine.square[rows + i] =
+                    m->form.has_resource ? resource / m->top : 1;
+        }
+        tri_gp_scale(&m->form, m->theta, &mine);
+        tri_gp_cross(&m->form, m->theta, &mine, &few, p->k, s->n_few);
+        cblas_dtrmm(CblasRowMajor, CblasRight, CblasLower, CblasTrans,
+                    CblasNonUnit, p->n, s->n_few, 1, s->inverse, s->n_few, p->k,
+                    s->n_few);
+    }
+    free(room);
+    free((double *)(uintptr_t)few.x);
+    return ok;
+}
+
+/* What single precision makes of the probes, against double. */
+static void compare(screen *s, const tri_model *m, double resource, probe *p)
+{
+    float bound = s->mean_off;
+    double mean_off = 0;
+    double few_off = 0;
+
+    s->mean_off = 0;
+    screen_block(s, m->mean, p->row, p->n, p->low, p->sd);
+    tri_gp_predict(m, p->x, p->n, resource, p->mean, NULL);
+    for (int i = 0; i < p->n; i++) {
+        const double *k = p->k + (size_t)i * (size_t)s->n_few;
+        const float *v = s->v + (size_t)i * (size_t)s->n_few;
+        double exact = cblas_ddot(s->n_few, k, 1, k, 1);
+        double single = (double)cblas_sdot(s->n_few, v, 1, v, 1);
+
+        few_off = fmax(few_off, fabs(single - exact));
+        mean_off = fmax(mean_off, fabs((double)p->low[i] - p->mean[i]));
+    }
+    s->mean_off = fminf(bound, (float)(SURE * mean_off) + LITTLE);
+    s->few_off = (float)(SURE * few_off) + 1e-6f * s->variance;
+}
+
+/* Where there is no memory for it, the best are not asked. */
+static void allow_for_rounding(screen *s, const tri_model *m, const float *x,
+                               int n, double resource)
+{
+    probe p = {0};
+
+    if (n > 0 && probe_init(&p, s, x, n) && ask_few(s, m, resource, &p)) {
+        compare(s, m, resource, &p);
+    } else {
+        s->n_few = 0;
+    }
+    probe_fini(&p);
+}
+
+void tri_gp_screen(const tri_model *m, const float *x, int n, double resource,
+                   float *mean, float *sd)
+{
+    screen s = {0};
+
+    if (screen_init(&s, m)) {
+        fill_rows(&s, m);
+        fill_weights(&s, m, resource);
+        factor_few(&s, m, n > MANY ? FEW_MANY : FEW);
+        allow_for_rounding(&s, m, x, n, resource);
+        for (int i = 0; i < n; i += BLOCK) {
+            screen_block(&s, m->mean, x + (size_t)i * (size_t)s.d,
+                         n - i < BLOCK ? n - i : BLOCK, mean + i, sd + i);
+        }
+    } else { /* as if nothing were known */
+        for (int i = 0; i < n; i++) {
+            mean[i] = -HUGE_VALF;
+            sd[i] = 1;
+        }
+    }
+    screen_fini(&s);
 }

@@ -180,15 +180,16 @@ static void update_is_the_same_as_a_fit(void **state)
     tri_world_fini(&w);
 }
 
-/* Screening bounds, closer bounds more closely, and both are bounds. */
+/* Single precision: bounds of the mean from below, the spread from above. */
 static void screening_bounds(void **state)
 {
     tri_world w;
     tri_model *m;
     tri_samples s;
     float x[200 * 16], low[200], high[200];
-    double mu[200], exact[200], mean[200], sd[200];
+    double mu[200], exact[200];
     double loose = 0;
+    double wide = 0;
 
     (void)state;
     tri_world_init(&w, 500, 1, 22);
@@ -202,17 +203,16 @@ static void screening_bounds(void **state)
         }
         tri_predictor_gp.predict(m, w.x + 300 * w.width, 200, 16, mu, exact);
         tri_predictor_gp.screen(m, x, 200, 16, low, high);
-        tri_predictor_gp.closer(m, w.x + 300 * w.width, 200, 16, mean, sd);
         for (int i = 0; i < 200; i++) {
             assert_true((double)low[i] <= mu[i] && (double)high[i] >= exact[i]);
-            assert_true(fabs(mean[i] - mu[i]) < 1e-9);
-            assert_true(sd[i] >= exact[i] * (1 - 1e-9));
             loose = fmax(loose, mu[i] - (double)low[i]);
-            assert_true(n > 256 || sd[i] < exact[i] + 2e-3);
+            wide = fmax(wide, (double)high[i] - exact[i]);
         }
         tri_predictor_gp.destroy(m);
     }
-    print_message("screened means are at most %.2g below\n", loose);
+    print_message("means at most %.2g below, deviations %.2g above\n", loose,
+                  wide);
+    assert_true(loose < 2);
     tri_world_fini(&w);
 }
 
