@@ -220,6 +220,32 @@ static void bad_results(void **state)
                         "no study at no.h5");
 }
 
+/* Jobs of a minute: several, and the last one ends the study. */
+static void walltimes(void **state)
+{
+    json_t *o;
+
+    (void)state;
+    cli_write("long.yaml", "study: long\n"
+                           "model: {kind: synthetic, cost: 2}\n"
+                           "space: {a: {int: [1, 99]}}\n"
+                           "ranks: 1\n"
+                           "objective: {minimize: loss}\n"
+                           "resource: {unit: steps, min: 1, max: 9, eta: 3}\n"
+                           "search: random\n"
+                           "budget: {trials: 60}\n"
+                           "finals: none\n");
+    o = cli_json(cli_run("sim long.yaml --workers 2 --walltime 1min --json"));
+    assert_true(json_integer_value(json_object_get(o, "jobs")) > 2);
+    assert_true(json_integer_value(json_object_get(o, "evaluations")) > 60);
+    assert_true(json_is_integer(json_object_get(o, "repeated_steps")));
+    json_decref(o);
+    cli_expect_sentence(cli_run("sim long.yaml --workers 2 --walltime 16"), 3,
+                        "for the deadline");
+    cli_expect_sentence(cli_run("sim long.yaml --workers 2 --walltime never"),
+                        1, "--walltime takes a duration");
+}
+
 static void refusals(void **state)
 {
     (void)state;
@@ -317,6 +343,7 @@ int main(int argc, char **argv)
             cmocka_unit_test(bad_results),
             cmocka_unit_test(every_scheduler),
             cmocka_unit_test(plans),
+            cmocka_unit_test(walltimes),
             cmocka_unit_test(refusals),
     };
     int failed;
