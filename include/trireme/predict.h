@@ -49,7 +49,7 @@ typedef struct tri_encoding tri_encoding;
  * evenly spread.  Words and booleans as levels; three to five numbers as a
  * number and as levels, since it is not known whether their order means
  * anything.  An inactive number stands in the middle.  Products of two
- * logarithmic numbers (threads are block width times height) where at most
+ * logarithmic integers (threads are block width times height) where at most
  * eight are logarithmic.  Features, and the ranks where they vary, are numbers
  * over the range that they have in a sample of the space.  What never varies
  * has no column. Borrows `space`.  [out] owned. TRI_ENOMEM.

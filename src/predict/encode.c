@@ -35,6 +35,7 @@ typedef struct column_set { /* what fills an axis */
     source from;
     int index;               /* of the parameter or feature */
     int log;                 /* number: of its logarithm */
+    int counts;              /* number: an integer */
     double lo, hi;           /* number: after the logarithm */
     const tri_value *values; /* levels */
     int pair[2];             /* product: the two numbers' axes */
@@ -208,6 +209,7 @@ static tri_status set_scale(tri_encoding *e, const tri_domain *d)
     double plain, ratios;
     int n;
 
+    set->counts = d->kind == TRI_DOMAIN_INT || (d->values && !is_real_list(d));
     if (!d->values || d->n_values < LISTED_LEAST || d->log || d->log2) {
         return TRI_OK;
     }
@@ -326,10 +328,13 @@ static tri_status add_derived(tri_encoding *e, const char *name, source from,
 /* ---- products ---------------------------------------------------------------
  */
 
+/* Sizes multiply (threads are block width times height); of settings that are
+ * real numbers, such as a learning rate and a decay, nothing says so, and an
+ * axis for every pair is learned at the cost of the others. */
 static int is_paired(const tri_encoding *e, int i)
 {
     return e->axes[i].kind == TRI_AXIS_NUMBER && e->sets[i].log &&
-           e->sets[i].from == FROM_PARAM;
+           e->sets[i].counts;
 }
 
 static tri_status add_product(tri_encoding *e, int i, int j)
