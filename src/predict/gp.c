@@ -25,7 +25,7 @@
 #define COARSE_CALLS 60
 #define FINE_CALLS   30
 #define WARM_CALLS   25
-#define LATER_CALLS  10
+#define LATER_CALLS  6
 /* Of a subset so much is for the best. */
 #define BEST_SHARE 4
 #define JITTER     1e-8

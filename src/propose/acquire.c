@@ -1,12 +1,18 @@
 /*
  * The best of the pool by a model.
  *
- * A heap holds the candidates by an upper bound of their score.  Believing in a
- * choice leaves all means as they are and makes no deviation larger, and no
- * probability to run exceeds one: so a score computed at any time bounds all
- * later ones, and the top of the heap whose score is up to date is the best of
- * all.  One within a twentieth of all bounds is taken without a further look,
- * and the best of those looked at where there are too many.
+ * A heap holds candidates by an upper bound of their score.  A score falls
+ * with the mean and grows with the deviation, so that bounds of both bound it:
+ * those of screening first, of all candidates; where one of these comes to the
+ * top the score itself takes its place.
+ * Believing in a choice leaves all means as they are and makes no deviation
+ * larger, and no probability to run exceeds one: a score computed at any time
+ * bounds all later ones.  So the top of the heap whose score is up to date is
+ * the best of all.  Of very many candidates only those above a floor are in
+ * the heap; it is lowered when the top comes down to it.
+ *
+ * The work for one choice is bounded all the same: after LOOKS batches the best
+ * of those looked at is taken.
  */
 #include "src/propose/think_internal.h"
 
@@ -14,37 +20,62 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Candidates whose scores are brought up to date together. */
-#define BATCH 64
+/* Candidates whose scores are brought up to date together: first few, then
+ * more. */
+#define BATCH_LEAST 16
+#define BATCH       64
+/* In a pool of so many the chance to run is screened as well: else what is best
+ * but for that it fails hides the best of what runs. */
+#define CHANCES_MOST 32768
+/* Screened between two looks at whether to end. */
+#define CHUNK 65536
+/* Candidates that the floor is chosen by, and about so many above it. */
+#define SAMPLE 4096
+#define HEAPED 8192
 /* Deviations below the mean that UCB looks at. */
 #define UCB_BETA 2.0
 /* A joint draw is over the best so many. */
 #define THOMPSON_MOST 512
-/* The probability to run counts by its logarithm times this; what more likely
- * fails than not comes after all others. */
+/* The probability to run counts by its logarithm times this; what is too likely
+ * to fail comes after all others, the likelier the later. */
 #define FEASIBLE_POWER 3.0
-#define LIKELY         0.6
-#define UNLIKELY_COSTS 100.0
+#define UNLIKELY_COSTS 1e4
+#define SLACK_OF_COSTS 0.01F /* for what rounding takes from such numbers */
 #define LEAST_SD       1e-9
-/* A choice may be so much less than the best, by its logarithm. */
-#define CLOSE 0.05
 /* Batches that are looked at for one choice: the work is bounded. */
-#define LOOKS 6
+#define LOOKS 4
+/* Candidates that are asked for their mean together, and how often for one
+ * choice: single precision may have taken much from it. */
+#define MEANS       512
+#define MEANS_TIMES 2
+/* What is known of a candidate if not the score by some version of the model:
+ * bounds by screening, or the mean and a bound of the deviation. */
+#define SCREENED (-2)
+#define CENTRED  (-1)
 
 typedef struct entry {
     double bound;
     int64_t at;
-    int version; /* of the model that the bound is exact for; -1: none */
+    int version; /* of the model that the bound is exact for, or less */
+    int look;    /* its number among those looked at; -1 */
 } entry;
+
+typedef struct look { /* at a candidate: the chance to run, and the peak */
+    double p, bytes;
+} look;
 
 typedef struct job {
     tri_pool *pool;
     const tri_belief_model *m;
     tri_acquisition how;
+    const tri_cancel *cancel;
     entry *heap;
     int64_t n;
-    float *mean, *sd;  /* of the pool, by screening */
-    double *p, *bytes; /* to run, NaN: not asked yet; peak */
+    float *bound; /* of the whole pool, by screening, */
+    float *sd;    /* and of the deviations */
+    float floor;  /* of the heap: what is below is not in it */
+    look *looks;
+    int n_looks, room;
     int version;
     double best; /* of the scores that are up to date for best_version */
     int64_t best_at;
@@ -83,10 +114,10 @@ static double worth(const job *j, double mean, double sd)
 
 static double chance(const job *j, double p)
 {
-    double weight = FEASIBLE_POWER * log(fmax(p, 1e-12)) -
-                    (p < LIKELY ? UNLIKELY_COSTS : 0);
+    double over = 1 - p - j->m->risk;
 
-    return weight;
+    return FEASIBLE_POWER * log(fmax(p, 1e-12)) -
+           (over > 0 ? UNLIKELY_COSTS * (1 + over) : 0);
 }
 
 /* ---- heap -------------------------------------------------------------------
@@ -148,55 +179,186 @@ static void push(job *j, entry e)
     lift(j, j->n - 1);
 }
 
-/* ---- screening
- * ---------------------------------------------------------------- */
+/* ---- screening ----------------------------------------------------------
+ */
 
-/* Without a fast way the slow one, exact. */
-static tri_status screen(job *j)
+/* log EI(z) by tangents, which are above as it is concave: its values and
+ * slopes at steps from LEAST on. */
+#define TANGENTS 1281
+#define LEAST    (-30.0f)
+#define STEP     (1.0f / 32)
+/* What single precision may take from a bound. */
+#define SLACK 2e-4f
+
+typedef struct tangents {
+    float at[TANGENTS], slope[TANGENTS];
+} tangents;
+
+static void draw_tangents(tangents *t)
+{
+    for (int i = 0; i < TANGENTS; i++) {
+        double z = (double)LEAST + (double)STEP * i;
+        double h = 1e-3;
+        /* by differences a secant, lifted by what the curve bends */
+        double up = tri_log_ei(z + h);
+        double down = tri_log_ei(z - h);
+
+        t->slope[i] = (float)((up - down) / (2 * h));
+        t->at[i] = (float)(tri_log_ei(z) + 1e-5);
+    }
+}
+
+/* Not less than what a candidate is worth whose mean is at least `mean` and
+ * deviation at most `sd`. */
+static float worth_most(const job *j, const tangents *t, float mean, float sd)
+{
+    float s = sd > (float)LEAST_SD ? sd : (float)LEAST_SD;
+    float z, at;
+    int i;
+
+    if (j->how == TRI_ACQ_UCB) {
+        return (float)UCB_BETA * s - mean + SLACK * (1 + fabsf(mean) + s);
+    }
+    z = ((float)j->m->best - mean) / s;
+    z += SLACK * (1 + fabsf(z)) * 1e-2f;
+    at = (z - LEAST) / STEP;
+    i = at < 0 ? 0 : at < TANGENTS - 1 ? (int)(at + 0.5f) : TANGENTS - 1;
+    return logf(s) + t->at[i] + t->slope[i] * (z - (LEAST + STEP * (float)i)) +
+           SLACK * (1 + fabsf(z) * 1e-2f);
+}
+
+/* Lower the bounds of rows [from, from + n) by what their chance to run is at
+ * most. */
+static void lower_by_chance(job *j, int64_t from, int n)
+{
+    float p[BATCH];
+    const float *x = j->pool->x + (size_t)from * (size_t)j->pool->width;
+
+    for (int i = 0; i < n; i += BATCH) {
+        int many = n - i < BATCH ? n - i : BATCH;
+
+        tri_feasibility_screen(j->m->feasible,
+                               x + (size_t)i * (size_t)j->pool->width, many, p);
+        for (int k = 0; k < many; k++) {
+            j->bound[from + i + k] +=
+                    (float)chance(j, (double)p[k]) + SLACK_OF_COSTS;
+        }
+    }
+}
+
+/* Bounds of rows [from, from + n); without a fast way what they are worth. */
+static tri_status screen_some(job *j, const tangents *t, int64_t from, int n,
+                              float *mean)
 {
     const tri_pool *p = j->pool;
-    double *x;
 
     if (j->m->ops->screen) {
-        j->m->ops->screen(j->m->model, p->x, (int)p->n, j->m->resource, j->mean,
-                          j->sd);
-        return TRI_OK;
+        j->m->ops->screen(j->m->model, p->x + (size_t)from * (size_t)p->width,
+                          n, j->m->resource, mean, j->sd + from);
     }
-    x = malloc(BATCH * ((size_t)p->width + 2) * sizeof *x);
-    if (!x) {
-        return TRI_FAIL(TRI_ENOMEM, "no memory to look at candidates");
-    }
-    for (int64_t i = 0; i < p->n; i += BATCH) {
-        int n = p->n - i < BATCH ? (int)(p->n - i) : BATCH;
-        double *mu = x + BATCH * (size_t)p->width;
+    for (int i = 0; !j->m->ops->screen && i < n; i += BATCH) {
+        int many = n - i < BATCH ? n - i : BATCH;
 
-        for (int k = 0; k < n; k++) {
-            tri_pool_row(p, i + k, x + (size_t)k * (size_t)p->width);
+        for (int k = 0; k < many; k++) {
+            tri_pool_row(p, from + i + k, j->x + (size_t)k * (size_t)p->width);
         }
-        j->m->ops->predict(j->m->model, x, n, j->m->resource, mu, mu + BATCH);
-        for (int k = 0; k < n; k++) {
-            j->mean[i + k] = (float)mu[k];
-            j->sd[i + k] = (float)mu[BATCH + k];
+        j->m->ops->predict(j->m->model, j->x, many, j->m->resource, j->mu,
+                           j->s);
+        for (int k = 0; k < many; k++) {
+            mean[i + k] = (float)j->mu[k];
+            j->sd[from + i + k] = (float)j->s[k];
         }
     }
-    free(x);
+    for (int i = 0; i < n; i++) {
+        j->bound[from + i] =
+                p->taken[from + i] ? -INFINITY
+                                   : worth_most(j, t, mean[i], j->sd[from + i]);
+    }
+    if (j->m->feasible && p->n <= CHANCES_MOST) {
+        lower_by_chance(j, from, n);
+    }
     return TRI_OK;
 }
 
-/* A little above, for single precision. */
-#define SLACK 1.0001
-
-static void build(job *j)
+/* Once cancelled, what was not screened is as if it were taken. */
+static tri_status screen(job *j)
 {
-    for (int64_t i = 0; i < j->pool->n; i++) {
-        if (!j->pool->taken[i]) {
-            j->heap[j->n++] = (entry){worth(j, (double)j->mean[i] - 1e-4,
-                                            SLACK * (double)j->sd[i] + 1e-4),
-                                      i, -1};
+    int64_t n = j->pool->n;
+    float *mean = malloc(CHUNK * sizeof *mean);
+    tangents *t = malloc(sizeof *t);
+    tri_status st = TRI_OK;
+
+    if (!mean || !t) {
+        st = TRI_FAIL(TRI_ENOMEM, "no memory to look at candidates");
+    } else {
+        draw_tangents(t);
+    }
+    for (int64_t i = 0; st == TRI_OK && i < n; i += CHUNK) {
+        int many = n - i < CHUNK ? (int)(n - i) : CHUNK;
+
+        if (tri_is_cancelled(j->cancel)) {
+            many = (int)(n - i < CHUNK ? n - i : CHUNK);
+            for (int k = 0; k < many; k++) {
+                j->bound[i + k] = -INFINITY;
+            }
+        } else {
+            st = screen_some(j, t, i, many, mean);
         }
     }
-    for (int64_t i = j->n / 2 - 1; i >= 0; i--) {
-        sink(j, i);
+    free(mean);
+    free(t);
+    return st;
+}
+
+static int by_size(const void *a, const void *b)
+{
+    const float *p = a, *q = b;
+
+    return (*p < *q) - (*p > *q);
+}
+
+/* A floor with about `many` above, by a sample. */
+static float floor_for(const job *j, int64_t many)
+{
+    float few[SAMPLE];
+    int64_t n = j->pool->n;
+    int64_t at = many * SAMPLE / n;
+
+    if (at >= SAMPLE) {
+        return -INFINITY;
+    }
+    for (int i = 0; i < SAMPLE; i++) {
+        few[i] = j->bound[(int64_t)i * n / SAMPLE];
+    }
+    qsort(few, SAMPLE, sizeof *few, by_size);
+    return few[at];
+}
+
+/* Heap what is between the floor and a new, lower one. */
+static void lower_floor(job *j, int64_t many)
+{
+    float floor = floor_for(j, many);
+    float before = j->floor;
+
+    for (int64_t i = 0; i < j->pool->n; i++) {
+        float bound = j->bound[i];
+
+        if (bound < before && (bound >= floor || !(floor > -INFINITY)) &&
+            bound > -INFINITY) {
+            push(j, (entry){(double)bound, i, SCREENED, -1});
+        }
+    }
+    j->floor = floor;
+}
+
+/* The heap's top is the top of all, if there is one. */
+static void fill_heap(job *j)
+{
+    for (int64_t many = HEAPED;
+         j->floor > -INFINITY &&
+         (j->n == 0 || j->heap[0].bound <= (double)j->floor);
+         many *= 8) {
+        lower_floor(j, many);
     }
 }
 
@@ -206,34 +368,31 @@ static tri_status job_init(job *j)
     size_t w = (size_t)j->pool->width;
 
     j->heap = malloc(n * sizeof *j->heap);
-    j->mean = malloc(2 * n * sizeof *j->mean);
-    j->p = malloc((2 * n + BATCH * (w + 2) + 1) * sizeof *j->p);
-    if (!j->heap || !j->mean || !j->p) {
+    j->bound = malloc(2 * n * sizeof *j->bound);
+    j->x = malloc((MEANS * (w + 2) + 1) * sizeof *j->x);
+    if (!j->heap || !j->bound || !j->x) {
         return TRI_FAIL(TRI_ENOMEM, "no memory to choose from %lld candidates",
                         (long long)j->pool->n);
     }
-    j->sd = j->mean + n;
-    j->bytes = j->p + n;
-    j->x = j->bytes + n;
-    j->mu = j->x + BATCH * w;
-    j->s = j->mu + BATCH;
-    for (size_t i = 0; i < n; i++) {
-        j->p[i] = NAN;
-    }
+    j->sd = j->bound + n;
+    j->mu = j->x + MEANS * w;
+    j->s = j->mu + MEANS;
+    j->floor = INFINITY;
     TRI_TRY(screen(j));
-    build(j);
+    fill_heap(j);
     return TRI_OK;
 }
 
 static void job_fini(job *j)
 {
     free(j->heap);
-    free(j->mean);
-    free(j->p);
+    free(j->bound);
+    free(j->x);
+    free(j->looks);
 }
 
-/* ---- exact scores
- * ---------------------------------------------------------------- */
+/* ---- exact scores -------------------------------------------------------
+ */
 
 static void rows_of(job *j, const entry *e, int n)
 {
@@ -243,37 +402,84 @@ static void rows_of(job *j, const entry *e, int n)
     }
 }
 
+static tri_status reserve_looks(job *j, int n)
+{
+    if (j->n_looks + n > j->room) {
+        int room = 2 * j->room + BATCH;
+        look *grown = realloc(j->looks, (size_t)room * sizeof *grown);
+
+        if (!grown) {
+            return TRI_FAIL(TRI_ENOMEM, "no memory to look at candidates");
+        }
+        j->looks = grown;
+        j->room = room;
+    }
+    return TRI_OK;
+}
+
 /* The chance to run of a batch, of whom it is not known. */
-static void ask_chances(job *j, const entry *e, int n)
+static tri_status ask_chances(job *j, entry *e, int n)
 {
     double p[BATCH], bytes[BATCH];
+    int is_new = 0;
 
+    for (int k = 0; k < n; k++) {
+        is_new |= e[k].look < 0;
+    }
+    if (!is_new) {
+        return TRI_OK;
+    }
+    TRI_TRY(reserve_looks(j, n));
     if (j->m->feasible) {
         tri_feasibility_predict(j->m->feasible, j->x, n, p, bytes);
     }
     for (int k = 0; k < n; k++) {
-        j->p[e[k].at] = j->m->feasible ? p[k] : 1;
-        j->bytes[e[k].at] = j->m->feasible ? bytes[k] : NAN;
+        if (e[k].look < 0) {
+            e[k].look = j->n_looks++;
+            j->looks[e[k].look] =
+                    j->m->feasible ? (look){p[k], bytes[k]} : (look){1, NAN};
+        }
+    }
+    return TRI_OK;
+}
+
+/* The means of the best that were only screened. */
+static void centre(job *j)
+{
+    entry batch[MEANS];
+    int n = 0;
+
+    while (n < MEANS && j->n > 0) {
+        batch[n++] = pop(j);
+    }
+    rows_of(j, batch, n);
+    j->m->ops->predict(j->m->model, j->x, n, j->m->resource, j->mu, NULL);
+    for (int k = 0; k < n; k++) {
+        if (batch[k].version == SCREENED) {
+            double sd = (double)j->sd[batch[k].at] * (1 + 1e-6);
+
+            batch[k].bound = fmin(batch[k].bound, worth(j, j->mu[k], sd));
+            batch[k].version = CENTRED;
+        }
+        push(j, batch[k]);
     }
 }
 
-/* Bring the best BATCH of the heap up to date. */
-static void refine(job *j)
+/* Bring the best `most` of the heap up to date, at most BATCH. */
+static tri_status refine(job *j, int most)
 {
     entry batch[BATCH];
     int n = 0;
 
-    while (n < BATCH && j->n > 0) {
+    while (n < most && j->n > 0) {
         batch[n++] = pop(j);
     }
     rows_of(j, batch, n);
     j->m->ops->predict(j->m->model, j->x, n, j->m->resource, j->mu, j->s);
+    TRI_TRY(ask_chances(j, batch, n));
     for (int k = 0; k < n; k++) {
-        if (isnan(j->p[batch[k].at])) {
-            ask_chances(j, batch, n);
-        }
-        batch[k].bound =
-                worth(j, j->mu[k], j->s[k]) + chance(j, j->p[batch[k].at]);
+        batch[k].bound = worth(j, j->mu[k], j->s[k]) +
+                         chance(j, j->looks[batch[k].look].p);
         batch[k].version = j->version;
         push(j, batch[k]);
         if (j->best_version != j->version || batch[k].bound > j->best) {
@@ -282,6 +488,7 @@ static void refine(job *j)
             j->best_version = j->version;
         }
     }
+    return TRI_OK;
 }
 
 /* Take the top of the heap as chosen, and believe in it. */
@@ -294,9 +501,10 @@ static tri_status settle(job *j, tri_choice *out)
     *out = (tri_choice){.at = e.at,
                         .mean = j->mu[0],
                         .sd = j->s[0],
-                        .p = j->p[e.at],
-                        .bytes = j->bytes[e.at]};
+                        .p = j->looks[e.look].p,
+                        .bytes = j->looks[e.look].bytes};
     j->pool->taken[e.at] = 1;
+    j->best_version = -1; /* it is not in the heap any more */
     if (j->m->ops->add) {
         TRI_TRY(j->m->ops->add(j->m->model, j->x, j->mu[0], j->m->resource));
         j->version++;
@@ -304,36 +512,48 @@ static tri_status settle(job *j, tri_choice *out)
     return TRI_OK;
 }
 
-/* Whether the best score that is up to date is close enough to all bounds, or
- * enough were looked at; it is then on top. */
-static int is_settled(job *j, int enough)
+/* Lift the best whose score is up to date to the top. */
+static void lift_best(job *j)
 {
-    if (j->heap[0].version == j->version) {
-        return 1;
-    }
-    if (j->best_version != j->version ||
-        (!enough && j->heap[0].bound > j->best + CLOSE)) {
-        return 0;
-    }
-    for (int64_t i = 0; i < j->n; i++) { /* lift it to the top */
+    for (int64_t i = 0; i < j->n; i++) {
         if (j->heap[i].at == j->best_at) {
             j->heap[i].bound = nextafter(j->heap[0].bound, INFINITY);
             lift(j, i);
-            break;
+            return;
         }
     }
-    return j->heap[0].version == j->version;
 }
 
-static tri_status choose(job *j, int wanted, const tri_cancel *cancel,
-                         tri_choice *out, int *n)
+/* Look until the top is up to date: the best, or the best of many. */
+static tri_status look_for_best(job *j)
 {
-    while (*n < wanted && j->n > 0 && !tri_is_cancelled(cancel)) {
-        for (int looks = 0; !is_settled(j, looks >= LOOKS); looks++) {
-            refine(j);
+    int most = BATCH_LEAST;
+    int looks = 0;
+    int centres = j->m->ops->screen ? 0 : MEANS_TIMES;
+
+    while (j->n > 0 && j->heap[0].version != j->version) {
+        if (j->heap[0].version == SCREENED && centres < MEANS_TIMES) {
+            centre(j);
+            centres++;
+        } else if (looks >= LOOKS && j->best_version == j->version) {
+            lift_best(j);
+        } else {
+            TRI_TRY(refine(j, most));
+            most = 2 * most < BATCH ? 2 * most : BATCH;
+            looks++;
         }
+        fill_heap(j);
+    }
+    return TRI_OK;
+}
+
+static tri_status choose(job *j, int wanted, tri_choice *out, int *n)
+{
+    while (*n < wanted && j->n > 0 && !tri_is_cancelled(j->cancel)) {
+        TRI_TRY(look_for_best(j));
         TRI_TRY(settle(j, &out[*n]));
         ++*n;
+        fill_heap(j);
     }
     return TRI_OK;
 }
@@ -354,19 +574,25 @@ static tri_status draw_best(job *j, int wanted, uint64_t seed, tri_choice *out,
     tri_status st =
             few && x ? TRI_OK : TRI_FAIL(TRI_ENOMEM, "no memory for a draw");
 
-    while (st == TRI_OK && m < THOMPSON_MOST && j->n > 0) {
+    while (st == TRI_OK && m < THOMPSON_MOST && j->n > 0 &&
+           !tri_is_cancelled(j->cancel)) {
         entry e;
 
-        while (j->heap[0].version != j->version) {
-            refine(j);
+        st = look_for_best(j);
+        if (st != TRI_OK) {
+            break;
         }
         e = pop(j);
-        few[m] = (tri_choice){
-                .at = e.at, .p = j->p[e.at], .bytes = j->bytes[e.at]};
+        few[m] = (tri_choice){.at = e.at,
+                              .p = j->looks[e.look].p,
+                              .bytes = j->looks[e.look].bytes};
+        fill_heap(j);
         tri_pool_row(j->pool, e.at, x + (size_t)m * w);
         m++;
     }
-    for (int k = 0; st == TRI_OK && k < wanted && k < m; k++) {
+    for (int k = 0;
+         st == TRI_OK && k < wanted && k < m && !tri_is_cancelled(j->cancel);
+         k++) {
         int best = -1;
 
         st = j->m->ops->draw(j->m->model, x, m, j->m->resource,
@@ -398,7 +624,11 @@ tri_status tri_acquire(tri_pool *p, const tri_belief_model *m,
                        tri_acquisition how, int wanted, uint64_t seed,
                        const tri_cancel *cancel, tri_choice *out, int *n)
 {
-    job j = {.pool = p, .m = m, .how = how, .best_version = -1};
+    job j = {.pool = p,
+             .m = m,
+             .how = how,
+             .cancel = cancel,
+             .best_version = -1};
     int size = m->ops->size(m->model);
     tri_status st;
 
@@ -407,7 +637,7 @@ tri_status tri_acquire(tri_pool *p, const tri_belief_model *m,
     if (st == TRI_OK && how == TRI_ACQ_THOMPSON && m->ops->draw) {
         st = draw_best(&j, wanted, seed, out, n);
     } else if (st == TRI_OK) {
-        st = choose(&j, wanted, cancel, out, n);
+        st = choose(&j, wanted, out, n);
     }
     if (m->ops->truncate) {
         m->ops->truncate(m->model, size);
