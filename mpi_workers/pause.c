@@ -37,12 +37,19 @@ void tri_pause_reset(tri_pause *p)
 
 void tri_pause_sleep(tri_pause *p)
 {
+    double longest_s = p->longest_s > 0 && p->longest_s < LONGEST_S
+                               ? p->longest_s
+                               : LONGEST_S;
+
+    if (p->next_s > longest_s) {
+        p->next_s = longest_s;
+    }
     if (p->next_s < SHORTEST_S) {
         p->next_s = SHORTEST_S;
     }
     tri_sleep(p->next_s);
     if (++p->n == TIMES) {
         p->n = 0;
-        p->next_s = p->next_s < LONGEST_S / 2 ? 2 * p->next_s : LONGEST_S;
+        p->next_s *= 2;
     }
 }

@@ -10,8 +10,9 @@
 #define TRI_MPI_WORKERS_PAUSE_H
 
 typedef struct tri_pause {
-    double next_s; /* length of the next sleep; 0: from the start */
-    int n;         /* sleeps of this length so far */
+    double next_s;    /* length of the next sleep; 0: from the start */
+    int n;            /* sleeps of this length so far */
+    double longest_s; /* less than 5 ms; 0: not less */
 } tri_pause;
 
 /* Seconds by a clock that never steps. */

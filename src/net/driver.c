@@ -115,6 +115,15 @@ static tri_status keep_up(tri_driver *d)
     return tri_record_sync(d->record, 0);
 }
 
+/* Groups that began together end together, and between two such bursts the
+ * pause would grow; so there are about as many looks as there are words. */
+static double longest_pause(const tri_driver *d)
+{
+    double quiet_s = (tri_now() - d->word_s) / 16;
+
+    return fmax(d->between_s / 2, quiet_s);
+}
+
 tri_status tri_driver_run(tri_driver *d)
 {
     tri_pause pause = {0};
@@ -142,6 +151,7 @@ tri_status tri_driver_run(tri_driver *d)
         if (n > 0) {
             tri_pause_reset(&pause);
         } else if (!d->ended) {
+            pause.longest_s = longest_pause(d);
             tri_pause_sleep(&pause);
         }
     }

@@ -69,7 +69,9 @@ typedef struct tri_driver {
     int is_synced;          /* the journal, since the last event */
     int has_evicted;        /* some went for want of room: it was said */
     double beat_s, view_s, clock_s, loop_s, gap_s;
-    double look_s; /* when the processes of this host are looked at again */
+    double word_s, between_s; /* when a rank last had something to say, and the
+                               * mean time between two such words lately */
+    double look_s; /* when all ranks are looked at again */
     int changed;   /* since the view was last shown */
     int n_benched; /* slow ranks, as was said */
     struct {       /* what hosts had to say: how many, and the first's words */

@@ -12,6 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Messages that the mean time between them is taken over. */
+#define LATELY 64
+
 /* ---- forming ----------------------------------------------------------- */
 
 static void drop_forming(tri_driver *d, int i)
@@ -296,6 +299,15 @@ static tri_status on_run(tri_driver *d, const tri_message *m, int from)
                    : TRI_OK;
 }
 
+/* Words that something waits for, not beats. */
+static void note_traffic(tri_driver *d, double now)
+{
+    if (d->word_s > 0) {
+        d->between_s += (now - d->word_s - d->between_s) / LATELY;
+    }
+    d->word_s = now;
+}
+
 static tri_status on_message(tri_driver *d, const tri_message *m, int from)
 {
     tri_peer *p = &d->peers[from];
@@ -304,6 +316,9 @@ static tri_status on_message(tri_driver *d, const tri_message *m, int from)
         return TRI_OK;
     }
     p->heard_s = tri_now();
+    if (m->kind != TRI_MSG_BEAT) {
+        note_traffic(d, p->heard_s);
+    }
     switch (m->kind) {
     case TRI_MSG_HELLO:
         on_hello(d, &m->u.hello, from);

@@ -17,8 +17,8 @@ double tri_watch_silent_s = 15;
 /* One that waits has spoken since then; and one that has not for so much
  * longer is worse. */
 #define LATELY_S 4.0
-/* Between two looks at the processes of this host. */
-#define LOOK_S 0.5
+/* Between two looks at all ranks. */
+#define LOOK_S 0.25
 /* How long the end may take after TERM or INT, before the record is closed. */
 #define HURRY_S 0.2
 
@@ -147,13 +147,13 @@ static tri_status lose(tri_driver *d, const tri_rank_view *r, const char *why)
 }
 
 /* Whether this rank is lost; *why: how it is known. */
-static int is_lost(const tri_driver *d, const tri_rank_view *r, int looks,
+static int is_lost(const tri_driver *d, const tri_rank_view *r,
                    char why[static 64])
 {
     double silent_s = tri_now() - d->peers[r->rank].heard_s;
     pid_t pid = d->world->pids[r->rank];
 
-    if (looks && pid > 0 && tri_wait_has_ended(pid)) {
+    if (pid > 0 && tri_wait_has_ended(pid)) {
         snprintf(why, 64, "has ended, and not by its own will");
         return 1;
     }
@@ -165,16 +165,18 @@ tri_status tri_driver_find_lost(tri_driver *d)
 {
     int n = tri_ctl_n_ranks(d->ctl);
     double now = tri_now();
-    int looks = now >= d->look_s;
     char why[64];
 
-    d->look_s = looks ? now + LOOK_S : d->look_s;
+    if (now < d->look_s) {
+        return TRI_OK;
+    }
+    d->look_s = now + LOOK_S;
     for (int i = 0; i < n && !d->ended; i++) {
         tri_rank_view r;
 
         tri_ctl_rank(d->ctl, i, &r);
         if (r.rank >= 1 && r.rank < d->world->size && d->peers[r.rank].is_up &&
-            is_lost(d, &r, looks, why)) {
+            is_lost(d, &r, why)) {
             TRI_TRY(lose(d, &r, why));
         }
     }
