@@ -4,6 +4,12 @@ foreach(name checkpoint_dir process_logs metrics news patterns child guard sweep
 endforeach()
 # Forming, thousands of times.
 tri_add_test(worker_groups SOURCES groups.c NPROCS 5 LINK tri_worker)
+if(TARGET worker_groups)
+    add_test(NAME worker_groups_100000 COMMAND ${MPIEXEC_EXECUTABLE}
+            ${MPIEXEC_PREFLAGS} ${MPIEXEC_NUMPROC_FLAG} 5
+            $<TARGET_FILE:worker_groups> ${MPIEXEC_POSTFLAGS} 100000)
+    tri_finish_test(worker_groups_100000 mpi LABELS mpi slow TIMEOUT 600)
+endif()
 tri_add_test(worker_channel SOURCES channel.c NPROCS 2 LINK tri_worker)
 tri_add_fuzzer(worker_fuzz_metrics SOURCES fuzz_metrics.c LINK tri_worker
         CORPUS corpus_metrics RUNS 20000)
