@@ -39,11 +39,11 @@ void tri_groups_destroy(tri_groups *g, int frees);
 
 /*
  * Enter the group of `ranks` (ranks of `peers` in the order of the mesh, this
- * one among them; ranks[0] leads) for the forming `key`, which all members give alike
- * and no other forming has had.  Collective over the members.  [out] `out`:
- * borrowed until tri_groups_leave.  A wait for a member, and the making of the
- * communicator, take `limit_s` at most: TRI_ETIMEOUT, or the watchdog's end of
- * this process.  TRI_ECOMM, TRI_ENOMEM.
+ * one among them; ranks[0] leads) for the forming `key`, which all members give
+ * alike and no other forming has had.  Collective over the members.  [out]
+ * `out`: borrowed until tri_groups_leave.  A wait for a member, and the making
+ * of the communicator, take `limit_s` at most: TRI_ETIMEOUT, or the watchdog's
+ * end of this process.  TRI_ECOMM, TRI_ENOMEM.
  */
 tri_status tri_groups_enter(tri_groups *g, const int32_t *ranks, int n,
                             uint64_t key, double limit_s, MPI_Comm *out);

@@ -301,3 +301,14 @@ tri_status tri_ctl_finals_result(tri_ctl *ctl, const tri_live *live,
     f->at++;
     return TRI_OK;
 }
+
+tri_status tri_ctl_finals_finished(tri_ctl *ctl, const tri_live *live)
+{
+    tri_run_row *r = &ctl->runs[live->run];
+
+    if (tri_ctl_finals_suspects(ctl, r)) {
+        tri_ctl_finals_suspect(ctl, r);
+        return tri_ctl_finals_result(ctl, live, NAN, 1);
+    }
+    return tri_ctl_finals_result(ctl, live, r->v.objective, 0);
+}

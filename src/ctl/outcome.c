@@ -369,18 +369,6 @@ tri_status tri_ctl_let_suspects_stand(tri_ctl *ctl)
     return TRI_OK;
 }
 
-/* A run of the finals has its value, unless it is to be repeated elsewhere. */
-static tri_status finals_result(tri_ctl *ctl, tri_live *live)
-{
-    tri_run_row *r = &ctl->runs[live->run];
-
-    if (tri_ctl_finals_suspects(ctl, r)) {
-        tri_ctl_finals_suspect(ctl, r);
-        return tri_ctl_finals_result(ctl, live, NAN, 1);
-    }
-    return tri_ctl_finals_result(ctl, live, r->v.objective, 0);
-}
-
 static tri_status on_finished(tri_ctl *ctl, tri_live *live,
                               const tri_ev_outcome *ev)
 {
@@ -409,7 +397,7 @@ static tri_status on_finished(tri_ctl *ctl, tri_live *live,
     }
     live->finished = 1;
     if (r->v.phase == TRI_PHASE_FINALS) {
-        TRI_TRY(finals_result(ctl, live));
+        TRI_TRY(tri_ctl_finals_finished(ctl, live));
         return release(ctl, live);
     }
     TRI_TRY(tri_ctl_settle_suspect(ctl, r->v.trial, r->v.run));

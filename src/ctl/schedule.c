@@ -72,34 +72,6 @@ static tri_status assign(tri_ctl *ctl, int64_t run)
     return tri_ctl_emit(ctl, &c);
 }
 
-/* The run elsewhere than which the trial is to be measured, -1. */
-static int64_t suspect_of(const tri_ctl *ctl, int64_t trial, tri_phase phase)
-{
-    int64_t in_finals = ctl->finals.suspect - 1;
-
-    if (phase == TRI_PHASE_SEARCH) {
-        return ctl->trials[trial].suspect;
-    }
-    return in_finals >= 0 && ctl->runs[in_finals].v.trial == trial ? in_finals
-                                                                   : -1;
-}
-
-static tri_status take_ranks(tri_ctl *ctl, int64_t trial, tri_phase phase,
-                             int n, int32_t *ranks)
-{
-    int64_t suspect = suspect_of(ctl, trial, phase);
-    const int32_t *not = NULL;
-    int n_not = suspect < 0 ? 0 : tri_ctl_elsewhere(ctl, suspect, n, &not );
-
-    if (tri_ctl_take_ranks(ctl, n, not, n_not > 0 ? n_not : 0, ranks)) {
-        return TRI_OK;
-    }
-    if (ctl->pack.broken) {
-        return TRI_FAIL(TRI_ENOMEM, "no memory to place a group");
-    }
-    return TRI_FAIL(TRI_EINTERNAL, "trial %lld does not fit", (long long)trial);
-}
-
 tri_status tri_ctl_start(tri_ctl *ctl, int64_t trial, tri_phase phase, int rung,
                          int64_t resource, int64_t *run)
 {
@@ -110,7 +82,7 @@ tri_status tri_ctl_start(tri_ctl *ctl, int64_t trial, tri_phase phase, int rung,
     if (!ranks) {
         return TRI_FAIL(TRI_ENOMEM, "no memory for a run");
     }
-    TRI_TRY(take_ranks(ctl, trial, phase, n, ranks));
+    TRI_TRY(tri_ctl_take_for(ctl, trial, phase, n, ranks));
     TRI_TRY(tri_ctl_add_run(ctl, trial, rung, resource, ranks, n, run));
     live = tri_ctl_live(ctl, *run, ctl->runs[*run].v.attempt);
     live->first_s = ctl->now;

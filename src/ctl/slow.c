@@ -143,6 +143,34 @@ int tri_ctl_fits_elsewhere(tri_ctl *ctl, int64_t run, int n)
     return n_list < 0 ? n <= tri_ctl_room(ctl, n) : n <= room;
 }
 
+/* The run elsewhere than which the trial is to be measured, -1. */
+static int64_t suspect_of(const tri_ctl *ctl, int64_t trial, tri_phase phase)
+{
+    int64_t in_finals = ctl->finals.suspect - 1;
+
+    if (phase == TRI_PHASE_SEARCH) {
+        return ctl->trials[trial].suspect;
+    }
+    return in_finals >= 0 && ctl->runs[in_finals].v.trial == trial ? in_finals
+                                                                   : -1;
+}
+
+tri_status tri_ctl_take_for(tri_ctl *ctl, int64_t trial, tri_phase phase, int n,
+                            int32_t *ranks)
+{
+    int64_t suspect = suspect_of(ctl, trial, phase);
+    const int32_t *not = NULL;
+    int n_not = suspect < 0 ? 0 : tri_ctl_elsewhere(ctl, suspect, n, &not );
+
+    if (tri_ctl_take_ranks(ctl, n, not, n_not > 0 ? n_not : 0, ranks)) {
+        return TRI_OK;
+    }
+    if (ctl->pack.broken) {
+        return TRI_FAIL(TRI_ENOMEM, "no memory to place a group");
+    }
+    return TRI_FAIL(TRI_EINTERNAL, "trial %lld does not fit", (long long)trial);
+}
+
 /* ---- flags ---- */
 
 /* Nothing stands against its ranks any more. */

@@ -345,6 +345,10 @@ tri_status tri_ctl_forget_suspects(tri_ctl *ctl);
 int tri_ctl_elsewhere(tri_ctl *ctl, int64_t run, int n, const int32_t **list);
 /* Whether it can start now; where there are too few others, anywhere. */
 int tri_ctl_fits_elsewhere(tri_ctl *ctl, int64_t run, int n);
+/* Take n ranks for a run of the trial: elsewhere, where it is measured again.
+ */
+tri_status tri_ctl_take_for(tri_ctl *ctl, int64_t trial, tri_phase phase, int n,
+                            int32_t *ranks);
 /* The same of runs of the finals. */
 int tri_ctl_finals_suspects(tri_ctl *ctl, const tri_run_row *r);
 void tri_ctl_finals_suspect(tri_ctl *ctl, tri_run_row *r);
@@ -475,6 +479,8 @@ tri_status tri_ctl_finals_next(tri_ctl *ctl, int *over);
  * came before. */
 tri_status tri_ctl_finals_result(tri_ctl *ctl, const tri_live *live,
                                  double value, int again);
+/* It finished: that is its value, unless it is to be repeated elsewhere. */
+tri_status tri_ctl_finals_finished(tri_ctl *ctl, const tri_live *live);
 void tri_ctl_finals_reset(tri_ctl *ctl);
 /* Whether trial a stands before b; both have results. */
 int tri_ctl_better(const tri_ctl *ctl, int64_t a, int64_t b);
