@@ -9,8 +9,10 @@
 #include <string.h>
 
 #define FOLDS 5
-#define LEAST 10  /* samples for a trial */
-#define MOST  500 /* samples that are used */
+/* Of them so many show who is clearly behind. */
+#define ENOUGH 2
+#define LEAST  10  /* samples for a trial */
+#define MOST   500 /* samples that are used */
 /* Of n samples tau is known to about 1 / sqrt(n): gp is left for another only
  * where that is better by more than chance gives. */
 #define TIE       0.02
@@ -69,9 +71,11 @@ typedef struct trial { /* of a predictor */
     double *x; /* the same */
     double *y, *resource, *said;
     double *x_rest, *y_rest, *resource_rest; /* all folds but one */
+    double *rival;                           /* what the best so far said */
     double *a, *b;                           /* scratch, n each */
     int has_resource;
     uint64_t seed;
+    const tri_cancel *cancel;
 } trial;
 
 static void trial_fini(trial *t)
@@ -86,7 +90,7 @@ static tri_status trial_alloc(trial *t, const tri_samples *s)
     size_t w = (size_t)s->width;
 
     t->rows = malloc(n * sizeof *t->rows);
-    t->x = malloc(n * (2 * w + 7) * sizeof *t->x);
+    t->x = malloc(n * (2 * w + 8) * sizeof *t->x);
     if (!t->rows || !t->x) {
         return TRI_FAIL(TRI_ENOMEM, "no memory to compare predictors");
     }
@@ -96,7 +100,8 @@ static tri_status trial_alloc(trial *t, const tri_samples *s)
     t->resource = t->y_rest + n;
     t->resource_rest = t->resource + n;
     t->said = t->resource_rest + n;
-    t->a = t->said + n;
+    t->rival = t->said + n;
+    t->a = t->rival + n;
     t->b = t->a + n;
     return TRI_OK;
 }
@@ -147,7 +152,8 @@ static tri_samples rest_of(const trial *t, int from, int to)
                          .width = t->width,
                          .x = t->x_rest,
                          .y = t->y_rest,
-                         .resource = t->has_resource ? t->resource_rest : NULL};
+                         .resource = t->has_resource ? t->resource_rest : NULL,
+                         .cancel = t->cancel};
 }
 
 /* Predict rows [from, to) by what is learned from the others. */
@@ -195,14 +201,44 @@ static double agreement(const trial *t, const row *sorted)
     return weight > 0 ? sum / weight : 0;
 }
 
-/* A predictor that fails is not chosen; no memory is the caller's. */
-static tri_status try_one(const trial *t, const tri_predictor_ops *ops,
-                          const row *sorted, double *tau)
+/* The mean over the folds before `end`, each by itself. */
+static double agreement_by_folds(const trial *t, const double *said, int end)
 {
+    double sum = 0;
+    int weight = 0;
+
+    for (int from = 0; from < end;) {
+        int n = 0;
+
+        while (from + n < end && t->rows[from + n].fold == t->rows[from].fold &&
+               t->rows[from + n].resource == t->rows[from].resource) {
+            n++;
+        }
+        sum += (n - 1) * tri_kendall_tau(said + from, t->y + from, n);
+        weight += n - 1;
+        from += n;
+    }
+    return weight > 0 ? sum / weight : 0;
+}
+
+/* A predictor that fails is not chosen; no memory is the caller's.  One that
+ * after ENOUGH folds is behind what `rival` says (may be NULL) is given up: it
+ * would have to lead by more than a tie in the others. */
+static tri_status try_one(const trial *t, const tri_predictor_ops *ops,
+                          const row *sorted, const double *rival, double *tau)
+{
+    int folds = 0;
+
     *tau = NO_BELIEF;
-    for (int from = 0; from < t->n;) {
+    for (int from = 0; from < t->n && !tri_is_cancelled(t->cancel);) {
         int to = from;
         tri_status st;
+
+        if (rival && folds++ == ENOUGH &&
+            agreement_by_folds(t, t->said, from) <
+                    agreement_by_folds(t, rival, from)) {
+            return TRI_OK;
+        }
 
         while (to < t->n && t->rows[to].fold == t->rows[from].fold) {
             to++;
@@ -213,7 +249,7 @@ static tri_status try_one(const trial *t, const tri_predictor_ops *ops,
         }
         from = to;
     }
-    *tau = agreement(t, sorted);
+    *tau = tri_is_cancelled(t->cancel) ? NO_BELIEF : agreement(t, sorted);
     return TRI_OK;
 }
 
@@ -231,15 +267,17 @@ static tri_status try_all(const trial *t, row *sorted,
     memcpy(sorted, t->rows, (size_t)t->n * sizeof *sorted);
     qsort(sorted, (size_t)t->n, sizeof *sorted, by_resource);
     *best = all[0];
-    TRI_TRY(try_one(t, all[0], sorted, most));
+    TRI_TRY(try_one(t, all[0], sorted, NULL, most));
+    memcpy(t->rival, t->said, (size_t)t->n * sizeof *t->said);
     for (size_t i = 1; i < sizeof all / sizeof all[0]; i++) {
         double needed = *best == all[0] ? *most + tie(t->n) : *most;
         double tau;
 
-        TRI_TRY(try_one(t, all[i], sorted, &tau));
+        TRI_TRY(try_one(t, all[i], sorted, t->rival, &tau));
         if (tau > needed) {
             *best = all[i];
             *most = tau;
+            memcpy(t->rival, t->said, (size_t)t->n * sizeof *t->said);
         }
     }
     if (*most == NO_BELIEF) {
@@ -255,7 +293,8 @@ tri_status tri_predictor_choose(const tri_encoding *e, const tri_samples *s,
     trial t = {.e = e,
                .width = s->width,
                .has_resource = s->resource != NULL,
-               .seed = seed};
+               .seed = seed,
+               .cancel = s->cancel};
     const tri_predictor_ops *best = &tri_predictor_gp;
     double most = NAN;
     int *fold = malloc(((size_t)s->n + 1) * sizeof *fold);

@@ -24,8 +24,12 @@
 #define LEVELS_MORE   1.0 /* levels mean nothing until data say so */
 #define PRODUCTS_MORE 1.5
 #define AXES_OF_PRIOR 7.0
-#define TAIL          1.0 /* deviations, from where on lengths cost little */
-#define NOISE_MEAN    (-3.0)
+/* Deviations from where on a length costs little: by a few samples something
+ * only seems not to matter. */
+#define TAIL_OF_FEW  2.0
+#define TAIL_OF_MANY 1.0
+#define MANY         200
+#define NOISE_MEAN   (-3.0)
 
 typedef struct fit {
     const tri_gp_form *form;
@@ -341,11 +345,11 @@ static void gradient(fit *f, const double *theta, double *g)
 /* Minus the logarithm of the prior, z deviations from its mean, and its slope.
  * A length may be very long at little cost: what does not matter at all must
  * not be held to matter a little, which with many columns adds up. */
-static double surprise(double z, int is_length, double *slope)
+static double surprise(double z, double tail, double *slope)
 {
-    if (is_length && z > TAIL) {
-        *slope = TAIL * TAIL / z;
-        return TAIL * TAIL * (0.5 + log(z / TAIL));
+    if (z > tail) {
+        *slope = tail * tail / z;
+        return tail * tail * (0.5 + log(z / tail));
     }
     *slope = z;
     return 0.5 * z * z;
@@ -354,6 +358,7 @@ static double surprise(double z, int is_length, double *slope)
 static double objective(void *ctx, const double *theta, double *g)
 {
     fit *f = ctx;
+    double tail = f->points.n < MANY ? TAIL_OF_FEW : TAIL_OF_MANY;
     double value;
 
     value = INFINITY;
@@ -370,7 +375,7 @@ static double objective(void *ctx, const double *theta, double *g)
         double z = (theta[i] - f->mean[i]) / f->sd[i];
         double slope;
 
-        value += surprise(z, i < f->form->n_axes, &slope);
+        value += surprise(z, i < f->form->n_axes ? tail : INFINITY, &slope);
         g[i] += slope / f->sd[i];
     }
     return value;

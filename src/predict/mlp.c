@@ -230,9 +230,9 @@ static void note(const tri_model *m, int k, workspace *r, int left_out)
 }
 
 static tri_status learn_members(tri_model *m, workspace *r, int n_folds,
-                                uint64_t seed)
+                                uint64_t seed, const tri_cancel *cancel)
 {
-    tri_net_data data = {m->n, columns_of(m), r->x, r->y};
+    tri_net_data data = {m->n, columns_of(m), r->x, r->y, cancel};
 
     memset(r->said, 0, (size_t)m->n * sizeof *r->said);
     memset(r->apart, 0, (size_t)m->n * sizeof *r->apart);
@@ -268,7 +268,7 @@ static tri_status learn(tri_model *m, const tri_samples *s, workspace *r,
                 r->x + (size_t)i * (size_t)columns_of(m));
         r->y[i] = (float)((s->y[i] - m->mean) / m->scale);
     }
-    return learn_members(m, r, n_folds, seed);
+    return learn_members(m, r, n_folds, seed, s->cancel);
 }
 
 static tri_status fit_into(tri_model *m, const tri_samples *s, uint64_t seed)

@@ -16,6 +16,7 @@ typedef struct tri_net_data {
     int n, d;
     const float *x;
     const float *y;
+    const tri_cancel *cancel; /* read before each step */
 } tri_net_data;
 
 typedef enum tri_net_loss {

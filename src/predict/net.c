@@ -303,7 +303,8 @@ static void run(trainer *t, float *best)
     steps += t->n_rows < STEPS_ROWS ? t->n_rows : STEPS_ROWS;
     steps = steps < STEPS_MOST ? steps : STEPS_MOST;
     shuffle(t);
-    for (int step = 0; step < steps; step++) {
+    for (int step = 0; step < steps && !tri_is_cancelled(t->data->cancel);
+         step++) {
         int n = take_batch(t);
 
         tri_net_scores(t->p, t->data->d, t->x, n, t->h, t->s);

@@ -213,7 +213,7 @@ static tri_status grow(tri_model *m, const tri_samples *s, uint64_t seed)
                     x + (size_t)i * (size_t)w);
             y[i] = (float)((s->y[i] - m->mean) / m->scale);
         }
-        st = grow_from(m, &(tri_trees_data){s->n, w, x, y}, fold, n_folds,
+        st = grow_from(m, &(tri_trees_data){s->n, w, x, y, s->cancel}, fold, n_folds,
                        seed);
     }
     free(x);

@@ -9,6 +9,7 @@
 #ifndef TRI_SRC_PREDICT_TREES_H
 #define TRI_SRC_PREDICT_TREES_H
 
+#include "trireme/cancel.h"
 #include "trireme/status.h"
 
 #include <stdint.h>
@@ -38,6 +39,7 @@ typedef struct tri_trees_data {
     int n, stride;
     const float *x;
     const float *y;
+    const tri_cancel *cancel; /* once asked, trees are but a leaf */
 } tri_trees_data;
 
 /* Grow the sequences that out->n_members and the other numbers before it ask

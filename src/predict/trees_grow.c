@@ -248,7 +248,8 @@ static int settle(grower *g)
     int column = -1;
     int child, left;
 
-    if (n >= g->t->split && r.depth < DEPTH) {
+    if (n >= g->t->split && r.depth < DEPTH &&
+        !tri_is_cancelled(g->d->cancel)) {
         column = find_cut(g, row, n);
     }
     if (column < 0) {

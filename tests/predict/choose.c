@@ -10,6 +10,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 static void by_name(void **state)
 {
@@ -144,9 +145,44 @@ static void nothing_to_tell(void **state)
     tri_world_fini(&w);
 }
 
+/* Once asked to end, whatever learns does so soon, and says so by what it
+ * returns: a model, and no tau. */
+static void a_wish_to_end_is_heard(void **state)
+{
+    static const char *const names[] = {"gp", "trees", "mlp"};
+    tri_cancel cancel = {0};
+    tri_world w;
+    tri_samples s;
+    const tri_predictor_ops *ops;
+    double tau, mean, sd;
+    clock_t began = clock();
+
+    (void)state;
+    tri_world_init(&w, 2000, 0, 5);
+    s = tri_world_samples(&w, 2000, 0);
+    s.cancel = &cancel;
+    tri_cancel_ask(&cancel);
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        tri_model *m;
+
+        ops = tri_predictor_find(names[i]);
+        assert_int_equal(ops->fit(w.e, &s, 1, NULL, &m), TRI_OK);
+        ops->predict(m, w.x, 1, 16, &mean, &sd);
+        assert_true(isfinite(mean) && sd > 0);
+        ops->destroy(m);
+    }
+    assert_int_equal(tri_predictor_choose(w.e, &s, 1, &ops, &tau), TRI_OK);
+    assert_ptr_equal(ops, &tri_predictor_gp);
+    assert_true(isnan(tau));
+    print_message("all ended after %.0f ms of work\n",
+                  1e3 * (double)(clock() - began) / CLOCKS_PER_SEC);
+    tri_world_fini(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+            cmocka_unit_test(a_wish_to_end_is_heard),
             cmocka_unit_test(by_name),
             cmocka_unit_test(folds_are_of_configurations),
             cmocka_unit_test(smooth_is_gp),

@@ -39,7 +39,7 @@ static void first_tree(void **state)
     static float x[N * W], y[N];
     static int fold[N], leaf[N];
     tri_trees t = {.n_members = 2, .rounds = 1, .stride = W, .split = 2};
-    tri_trees_data d = {N, W, x, y};
+    tri_trees_data d = {N, W, x, y, NULL};
 
     (void)state;
     make_rows(x, y);
@@ -73,7 +73,7 @@ static void leaves_out(void **state)
     static int fold[N];
     tri_trees a = {.n_members = 2, .rounds = 3, .stride = W, .split = 2};
     tri_trees b = a;
-    tri_trees_data d = {N, W, x, y};
+    tri_trees_data d = {N, W, x, y, NULL};
     int to;
 
     (void)state;
