@@ -34,8 +34,10 @@ static const command commands[] = {
     {"guard", tri_app_guard, "[--] COMMAND [ARG...]",
      "run a command of which nothing is left behind (workers do)"},
     {"report", NULL, "FILE.h5 -o report.html", "a page about a study"},
-    {"explain", NULL, "FILE.h5 [TRIAL]", "why a trial stands where it does"},
-    {"predict", NULL, "FILE.h5 --set tp=4,...", "what a configuration would do"},
+    {"explain", tri_app_explain, "FILE.h5 [TRIAL]",
+     "why a trial stands where it does; what comes next"},
+    {"predict", tri_app_predict, "FILE.h5 --set tp=4,...",
+     "what a configuration would do"},
     {"probe", NULL, "[-o machine.yaml]", "measure this machine"},
 };
 /* clang-format on */

@@ -1,0 +1,590 @@
+/*
+ * trireme predict: what a study's model expects of any configuration, with
+ * what was measured of it and a warning outside the data.  Folds the record;
+ * never writes.
+ */
+#include "src/app/app.h"
+#include "src/app/story.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MOST_SETS     1000
+#define MOST_WARNINGS 16
+#define WARNING_BYTES 200
+/* Of the spread of all results: a model that says less than this knows next to
+ * nothing there. */
+#define VAGUE 0.8
+/* Predictions made before their runs that memory needs for an interval. */
+#define LEAST_PEAKS 5
+
+typedef struct predict_options {
+    tri_app_common common;
+    const char *sets[MOST_SETS];
+    int n_sets;
+    int64_t resource; /* 0: the top one */
+} predict_options;
+
+enum {
+    KEY_SET = 0x2001,
+    KEY_RESOURCE
+};
+
+static const struct argp_option options[] = {
+        {"set", KEY_SET, "ASSIGNMENTS", 0,
+         "The configuration, 'dp=2,tp=4'; may be repeated", 0},
+        {"resource", KEY_RESOURCE, "R", 0,
+         "After so much resource; without it at the top rung", 0},
+        {0}};
+
+static error_t add_set(predict_options *o, const char *arg)
+{
+    if (o->n_sets == MOST_SETS) {
+        TRI_FAIL(TRI_EINVAL, "--set is given more than %d times", MOST_SETS);
+        return EINVAL;
+    }
+    o->sets[o->n_sets++] = arg;
+    return 0;
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    predict_options *o = state->input;
+
+    switch (key) {
+    case KEY_SET:
+        return add_set(o, arg);
+    case KEY_RESOURCE:
+        return tri_app_int("resource", arg, 1, INT64_MAX, &o->resource);
+    default:
+        return tri_app_parse_other(key, arg, state);
+    }
+}
+
+static const struct argp argp = {
+        options,
+        parse,
+        "FILE.h5",
+        "What the model of a study expects of configurations, measured or "
+        "not: objective and memory with 95 % intervals.",
+        tri_app_common_child,
+        NULL,
+        NULL};
+
+/* ---- what is known
+ * ----------------------------------------------------------- */
+
+/* How predictions that were made before their runs did. */
+typedef struct past {
+    int64_t n, inside;     /* objectives at the top rung */
+    int64_t n_peaks;       /* memory: of log(measured / predicted) */
+    double mean, variance; /* its mean, and its sum of squares about it */
+} past;
+
+typedef struct row {
+    tri_config *config;
+    int ranks;
+    tri_belief belief;
+    double bytes_lo, bytes_hi;
+    char warnings[MOST_WARNINGS][WARNING_BYTES];
+    int n_warnings;
+    int64_t trial; /* that measured it; -1 */
+    int64_t measured_resource;
+    double measured, lo, hi, peak;
+    tri_reason reason;
+} row;
+
+typedef struct asked {
+    const tri_story *story;
+    const tri_study *study;
+    tri_believer believer;
+    int64_t resource;
+    past past;
+    row *rows;
+    int n;
+} asked;
+
+static double peak_of(const tri_ctl *ctl, int64_t trial)
+{
+    double peak = NAN;
+
+    for (int64_t i = 0; i < tri_ctl_n_runs(ctl); i++) {
+        tri_run_view r;
+
+        tri_ctl_run(ctl, i, &r);
+        if (r.trial == trial && r.state == TRI_RUN_ENDED &&
+            r.outcome.peak_bytes > 0 &&
+            !((double)r.outcome.peak_bytes <= peak)) {
+            peak = (double)r.outcome.peak_bytes;
+        }
+    }
+    return peak;
+}
+
+static void add_peak(past *p, double ratio)
+{
+    double x = log(ratio);
+    double before = p->mean;
+
+    p->n_peaks++;
+    p->mean += (x - before) / (double)p->n_peaks;
+    p->variance += (x - before) * (x - p->mean);
+}
+
+static void look_at_past(asked *a)
+{
+    const tri_ctl *ctl = a->story->ctl;
+    int top = tri_sched_n_rungs(tri_ctl_sched(ctl));
+
+    a->past = (past){0};
+    for (int64_t i = 0; i < tri_ctl_n_trials(ctl); i++) {
+        tri_trial_view v;
+        double peak;
+
+        tri_ctl_trial(ctl, i, &v);
+        if (!isnan(v.predicted) && !isnan(v.objective) && top > 0 &&
+            v.top_rung == top - 1) {
+            a->past.n++;
+            a->past.inside += v.objective >= v.predicted_lo &&
+                              v.objective <= v.predicted_hi;
+        }
+        peak = v.predicted_bytes > 0 ? peak_of(ctl, i) : NAN;
+        if (peak > 0) {
+            add_peak(&a->past, peak / v.predicted_bytes);
+        }
+    }
+}
+
+/* What memory may be, by how far off former predictions were. */
+static void memory_interval(const asked *a, row *r)
+{
+    const past *p = &a->past;
+    double sd;
+
+    r->bytes_lo = r->bytes_hi = NAN;
+    if (p->n_peaks < LEAST_PEAKS || !(r->belief.bytes > 0)) {
+        return;
+    }
+    sd = sqrt(p->variance / (double)(p->n_peaks - 1));
+    r->bytes_lo =
+            fmin(r->belief.bytes * exp(p->mean - 1.96 * sd), r->belief.bytes);
+    r->bytes_hi =
+            fmax(r->belief.bytes * exp(p->mean + 1.96 * sd), r->belief.bytes);
+}
+
+/* The result of this configuration: at the resource that is asked for, else at
+ * the largest. */
+static void find_measured(const asked *a, row *r)
+{
+    const tri_snapshot *s = a->believer.snapshot;
+    tri_trial_view v;
+
+    r->trial = -1;
+    r->measured = r->lo = r->hi = r->peak = NAN;
+    for (int64_t i = 0; i < tri_ctl_n_trials(a->story->ctl); i++) {
+        if (tri_space_equal(a->study->space, r->config,
+                            tri_ctl_config(a->story->ctl, i))) {
+            r->trial = i;
+        }
+    }
+    if (r->trial < 0) {
+        return;
+    }
+    tri_ctl_trial(a->story->ctl, r->trial, &v);
+    r->reason = v.state == TRI_TRIAL_FAILED ? v.reason : TRI_REASON_NONE;
+    r->peak = peak_of(a->story->ctl, r->trial);
+    for (int i = 0; i < s->n_records; i++) {
+        const tri_record *k = &s->records[i];
+
+        if (k->trial == r->trial && !k->failed && !isnan(k->objective) &&
+            r->measured_resource != a->resource &&
+            (k->resource == a->resource ||
+             k->resource > r->measured_resource)) {
+            r->measured = k->objective;
+            r->measured_resource = k->resource;
+        }
+    }
+    if (r->measured == v.objective) { /* one run, not the mean of several */
+        r->lo = v.lo;
+        r->hi = v.hi;
+    }
+}
+
+/* ---- warnings
+ * -------------------------------------------------------------------- */
+
+static char *next_warning(row *r)
+{
+    return r->n_warnings < MOST_WARNINGS ? r->warnings[r->n_warnings++]
+                                         : r->warnings[MOST_WARNINGS - 1];
+}
+
+static int is_number(tri_value v)
+{
+    return v.type == TRI_INT || v.type == TRI_REAL;
+}
+
+static double number(tri_value v)
+{
+    return v.type == TRI_REAL ? v.u.d : (double)v.u.i;
+}
+
+/* Numbers beyond what has a result, and values that have none. */
+static void warn_of_value(const asked *a, row *r, const tri_param *p)
+{
+    const tri_snapshot *s = a->believer.snapshot;
+    tri_value v = r->config[p->column];
+    double lo = INFINITY;
+    double hi = -INFINITY;
+    int known = 0;
+    char value[64], from[32], to[32];
+
+    for (int i = 0; i < s->n_records; i++) {
+        tri_value w = s->records[i].config[p->column];
+
+        if (s->records[i].failed || isnan(s->records[i].objective)) {
+            continue;
+        }
+        known |= tri_value_equal(v, w);
+        if (is_number(w)) {
+            lo = fmin(lo, number(w));
+            hi = fmax(hi, number(w));
+        }
+    }
+    if (known || (is_number(v) && number(v) >= lo && number(v) <= hi)) {
+        return;
+    }
+    tri_value_print(v, value, sizeof value);
+    if (is_number(v) && lo <= hi) {
+        snprintf(next_warning(r), WARNING_BYTES,
+                 "%.60s=%s is outside the data: results have %s to %s", p->name,
+                 value, tri_app_number(lo, from, sizeof from),
+                 tri_app_number(hi, to, sizeof to));
+    } else {
+        snprintf(next_warning(r), WARNING_BYTES,
+                 "%.60s=%s is outside the data: no result has it", p->name,
+                 value);
+    }
+}
+
+static void warn_of_resource(const asked *a, row *r)
+{
+    const tri_snapshot *s = a->believer.snapshot;
+    int64_t most = 0;
+
+    for (int i = 0; i < s->n_records; i++) {
+        most = s->records[i].resource > most && !s->records[i].failed
+                       ? s->records[i].resource
+                       : most;
+    }
+    if (most > 0 && a->resource > most) {
+        snprintf(next_warning(r), WARNING_BYTES,
+                 "%" PRId64 " %s is outside the data: results have at most "
+                 "%" PRId64,
+                 a->resource, tri_unit_name(a->study->resource.unit), most);
+    }
+}
+
+static void warn(const asked *a, row *r)
+{
+    if (!tri_believer_has_model(&a->believer)) {
+        return;
+    }
+    for (int i = 0; i < tri_space_n_params(a->study->space); i++) {
+        warn_of_value(a, r, tri_space_param(a->study->space, i));
+    }
+    warn_of_resource(a, r);
+    if (r->belief.sd >= VAGUE) {
+        snprintf(next_warning(r), WARNING_BYTES,
+                 "far from the data: the model's deviation there is %.2f of "
+                 "that of all results",
+                 r->belief.sd);
+    }
+    if (r->belief.p_feasible < 0.5) {
+        snprintf(next_warning(r), WARNING_BYTES,
+                 "it would probably fail: it runs with probability %.2f",
+                 r->belief.p_feasible);
+    }
+}
+
+/* ---- asking
+ * ---------------------------------------------------------------------- */
+
+static tri_status refuse(const tri_study *study, const tri_why *why)
+{
+    tri_status st = TRI_FAIL(TRI_EINVAL, "refused by '%s'%s%s", why->rule,
+                             why->values[0] ? ": " : "", why->values);
+
+    tri_error_place(study->path, why->line, 0);
+    return st;
+}
+
+static tri_status read_set(const tri_study *study, const char *text,
+                           tri_config *c)
+{
+    tri_why why = {0};
+
+    TRI_TRY(tri_space_why(study->space, text, &why));
+    if (!why.valid) {
+        return refuse(study, &why);
+    }
+    return tri_space_parse(study->space, text, c);
+}
+
+static tri_status ask(asked *a, const char *set)
+{
+    row *r = &a->rows[a->n++];
+
+    r->config = calloc((size_t)tri_space_n_params(a->study->space) + 1,
+                       sizeof *r->config);
+    if (!r->config) {
+        return TRI_FAIL(TRI_ENOMEM, "no memory for a configuration");
+    }
+    TRI_TRY(read_set(a->study, set, r->config));
+    TRI_TRY(tri_space_ranks(a->study->space, r->config, &r->ranks));
+    TRI_TRY(tri_believer_believe(&a->believer, r->config, a->resource,
+                                 &r->belief));
+    memory_interval(a, r);
+    find_measured(a, r);
+    warn(a, r);
+    return TRI_OK;
+}
+
+/* All that is wrong with the assignments, before anything is learned. */
+static tri_status check_sets(const predict_options *o, const tri_study *study)
+{
+    tri_config *c =
+            calloc((size_t)tri_space_n_params(study->space) + 1, sizeof *c);
+    tri_status st =
+            c ? TRI_OK : TRI_FAIL(TRI_ENOMEM, "no memory for a configuration");
+
+    for (int i = 0; st == TRI_OK && i < o->n_sets; i++) {
+        st = read_set(study, o->sets[i], c);
+    }
+    free(c);
+    return st;
+}
+
+static tri_status ask_all(const predict_options *o, asked *a)
+{
+    a->rows = calloc((size_t)o->n_sets, sizeof *a->rows);
+    if (!a->rows) {
+        return TRI_FAIL(TRI_ENOMEM, "no memory for predictions");
+    }
+    TRI_TRY(tri_believer_init(&a->believer, a->story, 1));
+    a->resource = o->resource ? o->resource : a->believer.snapshot->resource;
+    look_at_past(a);
+    for (int i = 0; i < o->n_sets; i++) {
+        TRI_TRY(ask(a, o->sets[i]));
+    }
+    return TRI_OK;
+}
+
+/* ---- JSON
+ * ------------------------------------------------------------------------ */
+
+static json_t *measured_json(const row *r)
+{
+    json_t *o = json_object();
+
+    if (r->trial < 0) {
+        json_decref(o);
+        return json_null();
+    }
+    json_object_set_new(o, "trial", json_integer(r->trial));
+    json_object_set_new(o, "objective", tri_app_json_real(r->measured));
+    json_object_set_new(o, "lo", tri_app_json_real(r->lo));
+    json_object_set_new(o, "hi", tri_app_json_real(r->hi));
+    json_object_set_new(o, "resource",
+                        r->measured_resource
+                                ? json_integer(r->measured_resource)
+                                : json_null());
+    json_object_set_new(o, "bytes", tri_app_json_real(r->peak));
+    json_object_set_new(o, "failed",
+                        r->reason == TRI_REASON_NONE
+                                ? json_null()
+                                : json_string(tri_reason_name(r->reason)));
+    return o;
+}
+
+static json_t *row_json(const asked *a, const row *r)
+{
+    json_t *o = json_object();
+    json_t *warnings = json_array();
+
+    for (int i = 0; i < r->n_warnings; i++) {
+        json_array_append_new(warnings, tri_app_json_text(r->warnings[i]));
+    }
+    json_object_set_new(o, "configuration",
+                        tri_app_json_config(a->study->space, r->config));
+    json_object_set_new(o, "ranks", json_integer(r->ranks));
+    json_object_set_new(o, "predicted", tri_app_json_real(r->belief.predicted));
+    json_object_set_new(o, "lo", tri_app_json_real(r->belief.lo));
+    json_object_set_new(o, "hi", tri_app_json_real(r->belief.hi));
+    json_object_set_new(o, "bytes", tri_app_json_real(r->belief.bytes));
+    json_object_set_new(o, "bytes_lo", tri_app_json_real(r->bytes_lo));
+    json_object_set_new(o, "bytes_hi", tri_app_json_real(r->bytes_hi));
+    json_object_set_new(o, "p_feasible",
+                        tri_app_json_real(r->belief.p_feasible));
+    json_object_set_new(o, "sd", tri_app_json_real(r->belief.sd));
+    json_object_set_new(o, "measured", measured_json(r));
+    json_object_set_new(o, "warnings", warnings);
+    return o;
+}
+
+static void print_json(const asked *a)
+{
+    const tri_ev_proposals *p = &a->believer.next;
+    json_t *o = json_object();
+    json_t *rows = json_array();
+    json_t *coverage = json_object();
+
+    for (int i = 0; i < a->n; i++) {
+        json_array_append_new(rows, row_json(a, &a->rows[i]));
+    }
+    json_object_set_new(coverage, "predictions", json_integer(a->past.n));
+    json_object_set_new(coverage, "inside", json_integer(a->past.inside));
+    json_object_set_new(o, "objective", json_string(a->study->objective.name));
+    json_object_set_new(o, "resource", json_integer(a->resource));
+    json_object_set_new(o, "predictor", tri_app_json_text(p->model));
+    json_object_set_new(o, "hyper", tri_app_json_text(p->hyper));
+    json_object_set_new(o, "records", json_integer(p->n_records));
+    json_object_set_new(o, "coverage", coverage);
+    json_object_set_new(o, "predictions", rows);
+    tri_app_json_print(o);
+}
+
+/* ---- for people
+ * -------------------------------------------------------------------- */
+
+static void print_measured(const asked *a, const row *r)
+{
+    char value[160];
+    char bytes[32];
+
+    if (r->trial < 0) {
+        puts("measured  never");
+        return;
+    }
+    if (r->reason != TRI_REASON_NONE) {
+        printf("measured  trial %" PRId64 " failed: %s\n", r->trial,
+               tri_reason_name(r->reason));
+        return;
+    }
+    if (isnan(r->measured)) {
+        printf("measured  trial %" PRId64 ", no result yet\n", r->trial);
+        return;
+    }
+    printf("measured  %s after %" PRId64 " %s (trial %" PRId64 ")",
+           tri_app_objective(a->study, r->measured, r->lo, r->hi, value,
+                             sizeof value),
+           r->measured_resource, tri_unit_name(a->study->resource.unit),
+           r->trial);
+    if (!isnan(r->peak)) {
+        printf(", %s a rank", tri_app_bytes(r->peak, bytes, sizeof bytes));
+    }
+    putchar('\n');
+}
+
+static void print_memory(const row *r)
+{
+    char text[32], lo[32], hi[32];
+
+    if (isnan(r->belief.bytes)) {
+        return;
+    }
+    printf("memory    %s a rank",
+           tri_app_bytes(r->belief.bytes, text, sizeof text));
+    if (!isnan(r->bytes_lo)) {
+        printf(" [%s, %s]", tri_app_bytes(r->bytes_lo, lo, sizeof lo),
+               tri_app_bytes(r->bytes_hi, hi, sizeof hi));
+    }
+    putchar('\n');
+}
+
+static void print_row(const asked *a, const row *r)
+{
+    const tri_belief *b = &r->belief;
+    char text[2048];
+
+    tri_space_print(a->study->space, r->config, text, sizeof text);
+    printf("\n%s on %d rank%s\n", text, r->ranks, r->ranks == 1 ? "" : "s");
+    if (!isnan(b->predicted)) {
+        printf("expected  %s\n",
+               tri_app_objective(a->study, b->predicted, b->lo, b->hi, text,
+                                 sizeof text));
+    }
+    print_memory(r);
+    if (!isnan(b->p_feasible)) {
+        printf("runs      with probability %.2f\n", b->p_feasible);
+    }
+    print_measured(a, r);
+    for (int i = 0; i < r->n_warnings; i++) {
+        printf("warning   %s\n", r->warnings[i]);
+    }
+}
+
+static void print_text(const asked *a)
+{
+    const tri_ev_proposals *p = &a->believer.next;
+
+    if (tri_believer_has_model(&a->believer)) {
+        printf("model     %s, of %" PRId64 " results; after %" PRId64 " %s, "
+               "95 %% intervals without noise\n",
+               p->model, p->n_records, a->resource,
+               tri_unit_name(a->study->resource.unit));
+    } else {
+        printf("model     none: %s\n", p->hyper);
+    }
+    if (a->past.n > 0) {
+        printf("so far    of %" PRId64 " predictions made before their runs, "
+               "%" PRId64 " results were inside\n",
+               a->past.n, a->past.inside);
+    }
+    for (int i = 0; i < a->n; i++) {
+        print_row(a, &a->rows[i]);
+    }
+}
+
+static tri_status predict(const predict_options *o)
+{
+    tri_story story;
+    asked a = {.story = &story};
+    tri_status st;
+
+    if (o->n_sets == 0) {
+        return TRI_FAIL(TRI_EINVAL, "--set ASSIGNMENTS is missing");
+    }
+    TRI_TRY(tri_story_read(o->common.file, -1, &story));
+    a.study = tri_ctl_study(story.ctl);
+    st = check_sets(o, a.study);
+    if (st == TRI_OK) {
+        st = ask_all(o, &a);
+    }
+    if (st == TRI_OK && o->common.json) {
+        print_json(&a);
+    } else if (st == TRI_OK) {
+        print_text(&a);
+    }
+    for (int i = 0; i < a.n; i++) {
+        free(a.rows[i].config);
+    }
+    free(a.rows);
+    tri_believer_fini(&a.believer);
+    tri_story_fini(&story);
+    return st;
+}
+
+int tri_app_predict(int argc, char **argv)
+{
+    predict_options o = {.n_sets = 0};
+    int status = tri_app_parse(&argp, argc, argv, &o.common, "FILE.h5");
+
+    if (status >= 0) {
+        return status;
+    }
+    return predict(&o) == TRI_OK ? TRI_EXIT_DONE : tri_app_fail();
+}
