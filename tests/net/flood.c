@@ -1,0 +1,246 @@
+/*
+ * A flood of reports: one leader tells of twenty thousand steps at once, while
+ * the other's short runs go on.  Rank 0 handles few messages between two of its
+ * other duties, a verdict leaves with the message that it answers, and all of
+ * the flood is on record.  Workers are played by hand.
+ */
+#include "tests/net/harness.h"
+
+#include "mpi_workers/channel.h"
+#include "mpi_workers/pause.h"
+#include "mpi_workers/world.h"
+#include "tests/tri_cmocka.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#define FLOOD  20000
+#define TRIALS 40
+
+static const char study[] = "study: flood\nseed: 2\n"
+                            "model: {kind: synthetic}\n"
+                            "space: {x: {int: [0, 1000]}}\nranks: 1\n"
+                            "objective: {minimize: loss}\n"
+                            "resource: {unit: steps, min: 1, max: 1}\n"
+                            "search: random\n"
+                            "budget: {trials: 40}\nfinals: none\n";
+
+static tri_world world;
+static tri_channel *channel;
+static int rank;
+
+/* ---- a worker ------------------------------------------------------------ */
+
+static void tell(const tri_message *m)
+{
+    if (tri_channel_send(channel, 0, m) != TRI_OK) {
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    }
+    tri_channel_reap(channel);
+}
+
+static void say_hello(const tri_event *heard)
+{
+    const tri_blob *text = &heard->u.open.study_text;
+    tri_message m;
+
+    memset(&m, 0, sizeof m);
+    m.kind = TRI_MSG_HELLO;
+    m.u.hello = (tri_msg_hello){.rank = rank,
+                                .host = "by-hand",
+                                .cores = 1,
+                                .host_cores = 1,
+                                .pid = 1,
+                                .device = "",
+                                .trouble = "",
+                                .remark = "",
+                                .study_hash =
+                                        tri_rng_hash(text->data, text->bytes)};
+    tell(&m);
+}
+
+static void answer(const tri_cmd_assign *a)
+{
+    tri_message m;
+
+    memset(&m, 0, sizeof m);
+    m.kind = TRI_MSG_READY;
+    m.u.ready = (tri_msg_ready){
+            .rank = rank, .run = a->run, .attempt = a->attempt, .sentence = ""};
+    tell(&m);
+}
+
+static void report(int64_t run, int attempt, int seq)
+{
+    tri_message m;
+
+    memset(&m, 0, sizeof m);
+    m.kind = TRI_MSG_REPORT;
+    m.u.report = (tri_ev_report){.run = run,
+                                 .attempt = attempt,
+                                 .seq = seq,
+                                 .step = seq + 1,
+                                 .step_s = 1e-3,
+                                 .loss = 1,
+                                 .bytes = -1};
+    tell(&m);
+}
+
+static void finish(int64_t run, int attempt)
+{
+    tri_message m;
+    tri_ev_outcome *o = &m.u.outcome.outcome;
+
+    memset(&m, 0, sizeof m);
+    m.kind = TRI_MSG_OUTCOME;
+    m.u.outcome.event = TRI_EV_FINISHED;
+    *o = (tri_ev_outcome){.run = run,
+                          .attempt = attempt,
+                          .sentence = "",
+                          .lost_rank = -1,
+                          .objective = 1,
+                          .lo = NAN,
+                          .hi = NAN,
+                          .loss = 1,
+                          .tokens_per_s = NAN,
+                          .samples_per_s = NAN,
+                          .step_s = 1e-3,
+                          .steps_done = 1,
+                          .peak_bytes = -1,
+                          .rss_bytes = -1,
+                          .checkpoint = "",
+                          .checkpoint_step = -1,
+                          .checkpoint_s = NAN,
+                          .checkpoint_bytes = -1};
+    tell(&m);
+}
+
+/* Obey until told to leave; rank 1 floods once. */
+static void obey(void)
+{
+    int floods = rank == 1;
+    double beat_s = 0;
+
+    for (;;) {
+        tri_message m;
+        int from;
+
+        if (tri_now() > beat_s) {
+            memset(&m, 0, sizeof m);
+            m.kind = TRI_MSG_BEAT;
+            tell(&m);
+            beat_s = tri_now() + 1;
+        }
+        if (!tri_channel_receive(channel, &m, &from)) {
+            tri_sleep(1e-4);
+            continue;
+        }
+        if (m.kind != TRI_MSG_COMMAND) {
+            continue;
+        }
+        if (m.u.command.kind == TRI_CMD_LEAVE) {
+            return;
+        }
+        if (m.u.command.kind == TRI_CMD_ASSIGN) {
+            answer(&m.u.command.u.assign);
+        } else if (m.u.command.kind == TRI_CMD_GO) {
+            const tri_cmd_go go = m.u.command.u.go;
+
+            for (int i = 0; i < (floods ? FLOOD : 1); i++) {
+                report(go.run, go.attempt, i);
+            }
+            floods = 0;
+            finish(go.run, go.attempt);
+        }
+    }
+}
+
+static void work(void)
+{
+    tri_arena *arena = NULL;
+    tri_event heard;
+
+    if (tri_world_open(&world) != TRI_OK ||
+        tri_arena_create(&arena) != TRI_OK ||
+        tri_world_announce(&world, NULL, arena, &heard) != TRI_OK ||
+        tri_channel_create(world.control, &channel) != TRI_OK) {
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    }
+    tri_channel_set_epoch(channel, (uint32_t)heard.u.open.epoch);
+    say_hello(&heard);
+    obey();
+    tri_channel_flush(channel, 30);
+    tri_channel_destroy(channel);
+    tri_world_close(&world, 1);
+    tri_arena_destroy(arena);
+}
+
+/* ---- rank 0 ---------------------------------------------------------------
+ */
+
+static double cpu_s(void)
+{
+    struct rusage u;
+
+    getrusage(RUSAGE_SELF, &u);
+    return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) +
+           1e-6 * (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec);
+}
+
+/* How many runs of rank 2 were over when the flood was, by the record. */
+static int n_beside(const tri_ctl *ctl)
+{
+    tri_run_view flooded = {.end_s = -1};
+    tri_run_view v;
+    int n = 0;
+
+    for (int64_t i = 0; i < tri_ctl_n_runs(ctl); i++) {
+        tri_ctl_run(ctl, i, &v);
+        if (v.reports == FLOOD) {
+            flooded = v;
+        }
+    }
+    assert_true(flooded.end_s >= 0);
+    for (int64_t i = 0; i < tri_ctl_n_runs(ctl); i++) {
+        tri_ctl_run(ctl, i, &v);
+        n += v.ranks[0] == 2 && v.end_s < flooded.end_s;
+    }
+    return n;
+}
+
+static void the_others_go_on(void)
+{
+    double cpu = cpu_s();
+    tri_tuned t = tri_case_tune(study, tri_case_file(), 0, NULL, NULL);
+    tri_progress p;
+
+    cpu = cpu_s() - cpu;
+    assert_int_equal(t.st, TRI_OK);
+    assert_int_equal(t.end.status, 0);
+    tri_ctl_progress(t.ctl, &p);
+    assert_int_equal(p.finished, TRIALS);
+    print_message("%d runs of the other rank ended during the flood; %.1f us "
+                  "of rank 0 a report\n",
+                  n_beside(t.ctl), 1e6 * cpu / FLOOD);
+    /* all but the flood's own, unless it was over at once */
+    assert_true(n_beside(t.ctl) > TRIALS / 4);
+    tri_tuned_fini(&t);
+    tri_case_verify(tri_case_file(), FLOOD);
+}
+
+int main(int argc, char **argv)
+{
+    static const tri_case cases[] = {{"the_others_go_on", 1, the_others_go_on}};
+    int provided;
+
+    MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (rank == 0) {
+        return tri_cases_run(argc, argv, cases, 1);
+    }
+    work();
+    MPI_Finalize();
+    return 0;
+}
