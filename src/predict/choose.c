@@ -11,8 +11,10 @@
 #define FOLDS 5
 /* Of them so many show who is clearly behind. */
 #define ENOUGH 2
-#define LEAST  10  /* samples for a trial */
-#define MOST   500 /* samples that are used */
+/* Samples from which on the folds' models begin with the first fold's. */
+#define SHARED_LEAST 200
+#define LEAST        10  /* samples for a trial */
+#define MOST         500 /* samples that are used */
 /* Of n samples tau is known to about 1 / sqrt(n): gp is left for another only
  * where that is better by more than chance gives. */
 #define TIE       0.02
@@ -156,14 +158,15 @@ static tri_samples rest_of(const trial *t, int from, int to)
                          .cancel = t->cancel};
 }
 
-/* Predict rows [from, to) by what is learned from the others. */
+/* Predict rows [from, to) by what is learned from the others; *first: NULL, or
+ * the first fold's model, which is a start for the rest.  [out] *first. */
 static tri_status predict_fold(const trial *t, const tri_predictor_ops *ops,
-                               int from, int to)
+                               int from, int to, tri_model **first)
 {
     tri_samples s = rest_of(t, from, to);
     tri_model *m;
 
-    TRI_TRY(ops->fit(t->e, &s, t->seed, NULL, &m));
+    TRI_TRY(ops->fit(t->e, &s, t->seed, *first, &m));
     while (from < to) {
         int end = from;
 
@@ -174,7 +177,11 @@ static tri_status predict_fold(const trial *t, const tri_predictor_ops *ops,
                      t->resource[from], t->said + from, NULL);
         from = end;
     }
-    ops->destroy(m);
+    if (*first || t->n < SHARED_LEAST) {
+        ops->destroy(m);
+    } else {
+        *first = m;
+    }
     return TRI_OK;
 }
 
@@ -201,6 +208,11 @@ static double agreement(const trial *t, const row *sorted)
     return weight > 0 ? sum / weight : 0;
 }
 
+static double tie(int n)
+{
+    return TIE + TIE_OF_N / sqrt((double)n);
+}
+
 /* The mean over the folds before `end`, each by itself. */
 static double agreement_by_folds(const trial *t, const double *said, int end)
 {
@@ -222,40 +234,38 @@ static double agreement_by_folds(const trial *t, const double *said, int end)
 }
 
 /* A predictor that fails is not chosen; no memory is the caller's.  One that
- * after ENOUGH folds is behind what `rival` says (may be NULL) is given up: it
- * would have to lead by more than a tie in the others. */
+ * after ENOUGH folds is behind what `rival` says (may be NULL) by more than
+ * chance gives is given up. */
 static tri_status try_one(const trial *t, const tri_predictor_ops *ops,
                           const row *sorted, const double *rival, double *tau)
 {
+    tri_model *first = NULL;
+    tri_status st = TRI_OK;
     int folds = 0;
+    int from = 0;
 
     *tau = NO_BELIEF;
-    for (int from = 0; from < t->n && !tri_is_cancelled(t->cancel);) {
+    while (st == TRI_OK && from < t->n && !tri_is_cancelled(t->cancel)) {
         int to = from;
-        tri_status st;
 
         if (rival && folds++ == ENOUGH &&
             agreement_by_folds(t, t->said, from) <
-                    agreement_by_folds(t, rival, from)) {
-            return TRI_OK;
+                    agreement_by_folds(t, rival, from) - tie(from)) {
+            break;
         }
-
         while (to < t->n && t->rows[to].fold == t->rows[from].fold) {
             to++;
         }
-        st = predict_fold(t, ops, from, to);
-        if (st != TRI_OK) {
-            return st == TRI_ENOMEM ? st : TRI_OK;
-        }
+        st = predict_fold(t, ops, from, to, &first);
         from = to;
     }
-    *tau = tri_is_cancelled(t->cancel) ? NO_BELIEF : agreement(t, sorted);
-    return TRI_OK;
-}
-
-static double tie(int n)
-{
-    return TIE + TIE_OF_N / sqrt((double)n);
+    if (first) {
+        ops->destroy(first);
+    }
+    if (st == TRI_OK && from == t->n && !tri_is_cancelled(t->cancel)) {
+        *tau = agreement(t, sorted);
+    }
+    return st == TRI_ENOMEM ? st : TRI_OK;
 }
 
 static tri_status try_all(const trial *t, row *sorted,
