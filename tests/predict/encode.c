@@ -77,7 +77,7 @@ static void places(const double *v, int n, double *out)
     tri_space *s;
     tri_encoding *e;
     tri_config c[2];
-    double x[8];
+    double x[32];
 
     for (int i = 0; i < n; i++) {
         values[i] = (tri_value){.type = TRI_REAL, .u.d = v[i]};
