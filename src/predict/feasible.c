@@ -1,26 +1,32 @@
 /*
  * The probability that a configuration runs: labels, peaks, and dominance.
  */
+#include "src/predict/classify.h"
 #include "src/predict/gp.h"
 
-#include <cblas.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Labels are no values: their spread about the process. */
-#define LABEL_VARIANCE 0.1
 /* Peaks that make a model of memory. */
 #define PEAKS_LEAST 5
-/* A direction counts where its weight is so many deviations from none. */
-#define CERTAIN 2.0
+/* A direction counts where its slope is so many deviations from none: one
+ * direction in forty is wrong by chance alone at two. */
+#define CERTAIN 3.0
+
+typedef enum step { /* what a column means to dominance */
+    STEP_DERIVED,   /* nothing: another column says it */
+    STEP_SAME,      /* that both are the same */
+    STEP_WORSE      /* that both are the same, or one is worse */
+} step;
 
 struct tri_feasibility {
     int width;
     int n_failed, n_ran;
-    tri_model *labels; /* NULL where all ran, or all failed */
-    tri_model *peaks;  /* of logarithms; NULL */
+    tri_classifier *labels; /* NULL where none failed */
+    tri_model *peaks;       /* of logarithms; NULL */
     double log_limit;
+    unsigned char *step;
     signed char *worse; /* per column: +1, -1: towards failure, for certain */
     double *failed;     /* n_failed x width */
 };
@@ -28,8 +34,9 @@ struct tri_feasibility {
 void tri_feasibility_destroy(tri_feasibility *f)
 {
     if (f) {
-        tri_gp_destroy(f->labels);
+        tri_classifier_destroy(f->labels);
         tri_gp_destroy(f->peaks);
+        free(f->step);
         free(f->worse);
         free(f->failed);
         free(f);
@@ -39,35 +46,48 @@ void tri_feasibility_destroy(tri_feasibility *f)
 /* ---- dominance ------------------------------------------------------------
  */
 
-/* The linear part's weights, given the data: mean l^2 X' k^-1 y, covariance
- * l^2 I - l^4 X' k^-1 X, of which the diagonal (Rasmussen and Williams,
- * 2006, section 2.1). */
-static tri_status find_worse(tri_feasibility *f)
+/* A step from one word to another has no direction; products and levels of
+ * numbers follow the numbers. */
+static void find_steps(tri_feasibility *f, const tri_encoding *e,
+                       const double *sd)
 {
-    const tri_model *m = f->labels;
-    double l2 = exp(2 * m->theta[tri_gp_at(&m->form, TRI_GP_L)]);
-    double *column = malloc(((size_t)m->n + 1) * sizeof *column);
+    for (int i = 0; i < tri_encoding_n_axes(e); i++) {
+        const tri_axis *a = tri_encoding_axis(e, i);
 
-    if (!column) {
+        for (int k = a->first; k < a->first + a->width; k++) {
+            f->step[k] = sd[k] <= 0                   ? STEP_DERIVED
+                         : a->kind == TRI_AXIS_NUMBER ? STEP_WORSE
+                                                      : STEP_SAME;
+        }
+    }
+}
+
+static tri_status find_worse(tri_feasibility *f, const tri_encoding *e)
+{
+    double *mean = malloc((2 * (size_t)f->width + 1) * sizeof *mean);
+    double *sd = mean ? mean + f->width : NULL;
+    tri_status st;
+
+    if (!mean) {
         return TRI_FAIL(TRI_ENOMEM, "no memory for a model of failures");
     }
-    for (int k = 0; k < f->width; k++) {
-        double mean = 0;
-        double left;
-
-        for (int i = 0; i < m->n; i++) {
-            column[i] = m->x[i * f->width + k] - 0.5;
-            mean += l2 * column[i] * m->alpha[i];
-        }
-        cblas_dtrmv(CblasRowMajor, CblasLower, CblasNoTrans, CblasNonUnit, m->n,
-                    m->inverse, m->room, column, 1);
-        left = l2 - l2 * l2 * cblas_ddot(m->n, column, 1, column, 1);
-        if (fabs(mean) > CERTAIN * sqrt(fmax(left, 1e-12))) {
-            f->worse[k] = mean < 0 ? 1 : -1; /* labels: -1 failed */
+    st = tri_classifier_slopes(f->labels, mean, sd);
+    if (st == TRI_OK) {
+        find_steps(f, e, sd);
+    }
+    for (int k = 0; st == TRI_OK && k < f->width; k++) {
+        if (f->step[k] == STEP_WORSE && fabs(mean[k]) > CERTAIN * sd[k]) {
+            f->worse[k] = mean[k] < 0 ? 1 : -1;
         }
     }
-    free(column);
-    return TRI_OK;
+    free(mean);
+    return st;
+}
+
+static int is_worse(const tri_feasibility *f, int k, double by)
+{
+    return f->step[k] == STEP_DERIVED || fabs(by) < 1e-9 ||
+           f->worse[k] * by > 0;
 }
 
 /* Whether x is a failed one but for steps in directions that are worse. */
@@ -77,8 +97,7 @@ static int is_dominated(const tri_feasibility *f, const double *x)
         const double *b = f->failed + (size_t)i * (size_t)f->width;
         int k = 0;
 
-        while (k < f->width &&
-               (fabs(x[k] - b[k]) < 1e-9 || f->worse[k] * (x[k] - b[k]) > 0)) {
+        while (k < f->width && is_worse(f, k, x[k] - b[k])) {
             k++;
         }
         if (k == f->width) {
@@ -90,24 +109,6 @@ static int is_dominated(const tri_feasibility *f, const double *x)
 
 /* ---- fit -------------------------------------------------------------------
  */
-
-static tri_status fit_labels(tri_feasibility *f, const tri_encoding *e, int n,
-                             const double *x, const unsigned char *failed)
-{
-    double *y = malloc(((size_t)n + 1) * sizeof *y);
-    tri_samples s = {.n = n, .width = f->width, .x = x, .y = y};
-    tri_status st;
-
-    if (!y) {
-        return TRI_FAIL(TRI_ENOMEM, "no memory for a model of failures");
-    }
-    for (int i = 0; i < n; i++) {
-        y[i] = failed[i] ? -1 : 1;
-    }
-    st = tri_gp_fit(e, &s, 1, NULL, &f->labels);
-    free(y);
-    return st == TRI_OK ? find_worse(f) : st;
-}
 
 static tri_status fit_peaks(tri_feasibility *f, const tri_encoding *e, int n,
                             const double *x, const double *peak)
@@ -140,9 +141,10 @@ static tri_status fit_all(tri_feasibility *f, const tri_encoding *e, int n,
                           const double *x, const unsigned char *failed,
                           const double *peak)
 {
+    f->step = calloc((size_t)f->width + 1, sizeof *f->step);
     f->worse = calloc((size_t)f->width + 1, sizeof *f->worse);
     f->failed = malloc(((size_t)n * (size_t)f->width + 1) * sizeof *f->failed);
-    if (!f->worse || !f->failed) {
+    if (!f->step || !f->worse || !f->failed) {
         return TRI_FAIL(TRI_ENOMEM, "no memory for a model of failures");
     }
     for (int i = 0; i < n; i++) {
@@ -155,8 +157,9 @@ static tri_status fit_all(tri_feasibility *f, const tri_encoding *e, int n,
             f->n_ran++;
         }
     }
-    if (f->n_failed > 0 && f->n_ran > 0) {
-        TRI_TRY(fit_labels(f, e, n, x, failed));
+    if (f->n_failed > 0) {
+        TRI_TRY(tri_classifier_fit(e, n, x, failed, &f->labels));
+        TRI_TRY(find_worse(f, e));
     }
     return peak ? fit_peaks(f, e, n, x, peak) : TRI_OK;
 }
@@ -193,13 +196,13 @@ static double normal(double z)
 }
 
 static void from_labels(const tri_feasibility *f, const double *x, int m,
-                        double *mean, double *sd, double *p)
+                        double *p)
 {
-    tri_gp_predict(f->labels, x, m, 1, mean, sd);
+    tri_classifier_predict(f->labels, x, m, p);
     for (int i = 0; i < m; i++) {
-        p[i] = is_dominated(f, x + (size_t)i * (size_t)f->width)
-                       ? 0
-                       : normal(mean[i] / sqrt(sd[i] * sd[i] + LABEL_VARIANCE));
+        if (is_dominated(f, x + (size_t)i * (size_t)f->width)) {
+            p[i] = 0;
+        }
     }
 }
 
@@ -228,16 +231,27 @@ void tri_feasibility_predict(const tri_feasibility *f, const double *x, int m,
     double *mean = malloc(2 * ((size_t)m + 1) * sizeof *mean);
 
     for (int i = 0; i < m; i++) {
-        p[i] = f->n_failed > 0 && f->n_ran == 0 ? 0.5 : 1;
+        p[i] = 1;
         if (bytes) {
             bytes[i] = NAN;
         }
     }
-    if (mean && f->labels) {
-        from_labels(f, x, m, mean, mean + m, p);
+    if (f->labels) {
+        from_labels(f, x, m, p);
     }
     if (mean && f->peaks) {
         from_peaks(f, x, m, mean, mean + m, p, bytes);
     }
     free(mean);
+}
+
+void tri_feasibility_screen(const tri_feasibility *f, const float *x, int m,
+                            float *p)
+{
+    if (f->labels) {
+        tri_classifier_screen(f->labels, x, m, p);
+    }
+    for (int i = 0; i < m && !f->labels; i++) {
+        p[i] = 1;
+    }
 }

@@ -583,6 +583,7 @@ static tri_status draw_best(job *j, int wanted, uint64_t seed, tri_choice *out,
             break;
         }
         e = pop(j);
+        j->best_version = -1; /* as when one is settled */
         few[m] = (tri_choice){.at = e.at,
                               .p = j->looks[e.look].p,
                               .bytes = j->looks[e.look].bytes};

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Random candidates of which the first that likely runs is taken. */
+#define RUNNABLE_TRIES 50
 /* Random candidates of which the farthest is taken. */
 #define DESIGN_TRIES 50
 /* Of the results, where the best that the model believes is looked for. */
@@ -100,6 +102,11 @@ static void add(tri_thinker *t, tri_answer *a, int64_t at, const char *rule)
     free(x);
 }
 
+static int may_fail(const tri_thinker *t, const tri_snapshot *s)
+{
+    return t->feasible && (t->known.n_failed > 0 || s->memory_bytes > 0);
+}
+
 /* How many of the wanted are drawn at random: each by a coin of its own. */
 static int random_count(const tri_thinker *t, const tri_snapshot *s, int wanted)
 {
@@ -117,14 +124,40 @@ static int random_count(const tri_thinker *t, const tri_snapshot *s, int wanted)
     return n;
 }
 
+/* One that is not too likely to fail, if there are such; else the one of those
+ * looked at that is likeliest to run.  -1 if there is none. */
+static int64_t draw_runnable(tri_thinker *t, double risk, tri_rng *rng)
+{
+    double *x = malloc(((size_t)t->pool.width + 1) * sizeof *x);
+    int64_t best = -1;
+    double least = INFINITY;
+
+    for (int i = 0; x && i < RUNNABLE_TRIES && least > risk; i++) {
+        int64_t at = tri_pool_random(&t->pool, rng);
+        double p = 1;
+
+        if (at >= 0) {
+            tri_pool_row(&t->pool, at, x);
+            tri_feasibility_predict(t->feasible, x, 1, &p, NULL);
+        }
+        if (at >= 0 && 1 - p < least) {
+            least = 1 - p;
+            best = at;
+        }
+    }
+    free(x);
+    return best;
+}
+
 static void add_random(tri_thinker *t, const tri_snapshot *s, tri_answer *a,
-                       int n)
+                       int n, double risk)
 {
     tri_rng rng =
             tri_rng_stream(t->seed, (uint64_t)s->number << 1, TRI_RNG_RANDOM);
 
     for (int i = 0; i < n; i++) {
-        int64_t at = tri_pool_random(&t->pool, &rng);
+        int64_t at = may_fail(t, s) ? draw_runnable(t, risk, &rng)
+                                    : tri_pool_random(&t->pool, &rng);
 
         if (at >= 0) {
             add(t, a, at, "random");
@@ -216,16 +249,15 @@ static const char *rule_of(tri_acquisition a)
 }
 
 static tri_status add_best(tri_thinker *t, const tri_snapshot *s,
-                           const tri_cancel *cancel, tri_answer *a, int n)
+                           const tri_cancel *cancel, tri_answer *a, int n,
+                           double risk)
 {
     int size = t->of->size(tri_thinker_asked(t));
     int found = 0;
     tri_belief_model m = {.ops = t->of,
                           .model = tri_thinker_asked(t),
-                          .feasible =
-                                  t->known.n_failed > 0 || s->memory_bytes > 0
-                                          ? t->feasible
-                                          : NULL,
+                          .feasible = may_fail(t, s) ? t->feasible : NULL,
+                          .risk = risk,
                           .resource = t->resource};
     tri_status st = believed_best(t, &m.best);
 
@@ -294,6 +326,7 @@ tri_status tri_thinker_decide(tri_thinker *t, const tri_snapshot *s,
                               int wanted)
 {
     int n_random;
+    double risk;
 
     TRI_TRY(add_trusted(t, a, wanted));
     wanted -= a->n;
@@ -303,8 +336,9 @@ tri_status tri_thinker_decide(tri_thinker *t, const tri_snapshot *s,
     if (!t->model) {
         return add_design(t, s, a, wanted);
     }
+    TRI_TRY(tri_risk(&t->known, t->feasible, t->encoding, s, wanted, &risk));
     n_random = random_count(t, s, wanted);
-    TRI_TRY(add_best(t, s, cancel, a, wanted - n_random));
-    add_random(t, s, a, n_random);
+    TRI_TRY(add_best(t, s, cancel, a, wanted - n_random, risk));
+    add_random(t, s, a, n_random, risk);
     return TRI_OK;
 }

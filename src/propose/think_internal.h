@@ -127,6 +127,7 @@ typedef struct tri_belief_model { /* what choosing is done by */
     const tri_predictor_ops *ops;
     tri_model *model;
     const tri_feasibility *feasible; /* NULL: all run */
+    double risk; /* what fails more likely comes after all others */
     double resource;
     double best; /* lowest believed value of what has run, warped */
 } tri_belief_model;
@@ -152,6 +153,12 @@ tri_status tri_acquire(tri_pool *p, const tri_belief_model *m,
 /* log EI(z) per deviation: log(phi(z) + z Phi(z)), for any z (Ament et al.,
  * NeurIPS 2023). */
 double tri_log_ei(double z);
+
+/* [out] *risk: how likely each of `wanted` new runs may fail.  `f`: NULL where
+ * nothing is known.  TRI_ENOMEM. */
+tri_status tri_risk(const tri_knowledge *k, const tri_feasibility *f,
+                    const tri_encoding *e, const tri_snapshot *s, int wanted,
+                    double *risk);
 
 /* The candidate of `tries` random ones that is farthest from all points
  * x[n][width]; -1 if there is none. */
