@@ -13,7 +13,7 @@
 
 #define LAUNCHES 110
 #define PARAMS   5
-#define SEEDS    4
+#define SEEDS    2
 /* Failures after which nearly all is to run. */
 #define FREE 10
 
