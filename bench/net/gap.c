@@ -79,6 +79,8 @@ static int print(const tri_ctl *ctl, double each_s, int ranks, double cpu)
     int64_t n_gaps = 0;
 
     if (!runs || !gaps) {
+        free(gaps);
+        free(runs);
         return 1;
     }
     for (int64_t i = 0; i < n; i++) {

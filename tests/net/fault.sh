@@ -18,8 +18,10 @@ folder=$(mktemp -d /tmp/trireme-fault-XXXXXX)
 jobs_of=
 cleanup() {
     for job in $jobs_of; do
-        kill -CONT "$job" $(children "$job") 2> /dev/null || true
-        kill -9 "$job" $(children "$job") 2> /dev/null || true
+        for pid in $(children "$job") "$job"; do
+            kill -CONT "$pid" 2> /dev/null || true
+            kill -9 "$pid" 2> /dev/null || true
+        done
     done
     rm -rf "$folder"
 }
@@ -53,6 +55,12 @@ fail() {
     echo "$mode: $1" >&2
     cat out* >&2 || true
     exit 1
+}
+
+signal() { # NAME "PIDS"
+    for pid in $2; do
+        kill "-$1" "$pid"
+    done
 }
 
 # The process of a rank of a job.
@@ -147,12 +155,12 @@ zombie)
     first=$job
     until_true 300 "no result came" has_results twice.h5 2
     all=$(children "$first")
-    kill -STOP $all
+    signal STOP "$all"
     start twice.h5 out2
     until_true 900 "the second opening did not end" is_over "$job"
     check_end twice.h5 0
     results twice.h5 > before
-    kill -CONT $all
+    signal CONT "$all"
     until_true 300 "the zombie did not end" is_over "$first $all"
     check_end twice.h5 0
     results twice.h5 > after

@@ -162,6 +162,7 @@ static void work(void)
     tri_arena *arena = NULL;
     tri_event heard;
 
+    memset(&heard, 0, sizeof heard);
     if (tri_world_open(&world) != TRI_OK ||
         tri_arena_create(&arena) != TRI_OK ||
         tri_world_announce(&world, NULL, arena, &heard) != TRI_OK ||

@@ -131,7 +131,9 @@ done
 if [ "$mode" = cut ]; then
     switch link set v2 down
 else
-    kill -9 $(ip netns pids "tri${id}h2")
+    for pid in $(ip netns pids "tri${id}h2"); do
+        kill -9 "$pid" 2> /dev/null || true
+    done
 fi
 tries=0
 while [ ! -e hosts.h5.exit ]; do
