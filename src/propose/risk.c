@@ -18,14 +18,14 @@
 #define SHARE      0.04
 
 /* Launches and failures after the FREEth failure, in the order that they are
- * known in. */
-static void count(const tri_knowledge *k, int *launched, int *failed)
+ * known in; the first `blind` of those were under way when it came. */
+static void count(const tri_knowledge *k, int blind, int *launched, int *failed)
 {
     int all = 0;
 
     *launched = *failed = 0;
     for (int i = 0; i < k->n_labels; i++) {
-        if (all >= FREE) {
+        if (all >= FREE && blind-- <= 0) {
             ++*launched;
             *failed += k->failed[i];
         }
@@ -65,7 +65,7 @@ tri_status tri_risk(const tri_knowledge *k, const tri_feasibility *f,
     if (k->n_failed < FREE || !f || wanted < 1) {
         return TRI_OK;
     }
-    count(k, &launched, &failed);
+    count(k, s->n_pending + wanted - 1, &launched, &failed);
     TRI_TRY(expect(f, e, s, &due));
     account = SHARE * (launched + s->n_pending + wanted) - failed - due;
     *risk = fmax(SHARE, fmin(account / wanted, RISK_FIRST));
