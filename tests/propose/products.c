@@ -73,9 +73,8 @@ static int propose(game *t, method how, uint64_t seed, tri_model **model,
     tri_model *next;
     int n;
 
-    assert_int_equal(
-            tri_knowledge_init(&k, s->encoding, &s->snapshot, NULL, 0, 0),
-            TRI_OK);
+    assert_int_equal(tri_knowledge_init(&k, s->encoding, &s->snapshot, 0, 0),
+                     TRI_OK);
     best_of(s, near);
     assert_int_equal(tri_pool_refresh(&s->pool, &s->snapshot, seed, near, NEAR),
                      TRI_OK);
