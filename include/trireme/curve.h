@@ -52,10 +52,10 @@ TRI_API tri_status tri_curve_create(const tri_study *study, double cost_s,
  * objectives, failed only if all failed.  A resource between recorded ones has
  * the result of the last before it; one before all, that of the first; one
  * after all, that of the last.  A configuration of which nothing is recorded
- * fails for good.  A run lasts `cost_s` (a synthetic study's own, if it has
- * one) a unit of resource; noise, straggling and failures of a synthetic study
- * are not added.  Borrows `study`; `recorded` is not kept.  TRI_EEMPTY without
- * points.  [out] owned.
+ * fails for good.  A run lasts what is recorded of it a unit of resource, else
+ * `cost_s` (a synthetic study's own, if it has one); noise, straggling and
+ * failures of a synthetic study are not added.  Borrows `study`; `recorded` is
+ * not kept.  TRI_EEMPTY without points.  [out] owned.
  */
 TRI_API tri_status tri_curve_create_recorded(const tri_study *study,
                                              const tri_recorded *recorded,

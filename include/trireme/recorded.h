@@ -18,6 +18,7 @@ typedef struct tri_recorded_point {
     int64_t resource; /* in the study's unit, from 1 */
     double objective; /* as measured, of all ranks; NaN: not a number */
     int failed;       /* the configuration failed there */
+    double unit_s;    /* seconds that it took a unit of resource; 0: not known */
 } tri_recorded_point;
 
 typedef struct tri_recorded {
@@ -44,6 +45,8 @@ TRI_API tri_status tri_recorded_add_row(tri_recorded *r, const char *config,
 /* Add a point of the last row.  TRI_ENOMEM. */
 TRI_API tri_status tri_recorded_add(tri_recorded *r, int64_t resource,
                                     double objective, int failed);
+/* How long the last point took, in seconds a unit of resource. */
+TRI_API void tri_recorded_took(tri_recorded *r, double unit_s);
 
 /*
  * Add the rows of a CSV text.  Its columns: each parameter that has more than

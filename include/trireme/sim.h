@@ -63,6 +63,7 @@ typedef struct tri_sim_settings {
     tri_status (*think)(void *ctx, const struct tri_snapshot *snapshot,
                         tri_ev_proposals *out);
     void *think_ctx;
+    double optimum; /* that the result is measured by; NaN: the source's own */
     /* Results of earlier studies, for the first open event; borrowed. */
     const tri_warm_row *warm;
     int n_warm;

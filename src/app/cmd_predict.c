@@ -254,7 +254,8 @@ static void warn_of_value(const asked *a, row *r, const tri_param *p)
             hi = fmax(hi, number(w));
         }
     }
-    if (known || (is_number(v) && number(v) >= lo && number(v) <= hi)) {
+    if (known || v.type == TRI_INACTIVE ||
+        (is_number(v) && number(v) >= lo && number(v) <= hi)) {
         return;
     }
     tri_value_print(v, value, sizeof value);
@@ -318,7 +319,7 @@ static tri_status refuse(const tri_study *study, const tri_why *why)
     tri_status st = TRI_FAIL(TRI_EINVAL, "refused by '%s'%s%s", why->rule,
                              why->values[0] ? ": " : "", why->values);
 
-    tri_error_place(study->path, why->line, 0);
+    tri_error_place(study->path, why->line, why->line > 0);
     return st;
 }
 

@@ -1,30 +1,59 @@
 /*
  * trireme replay: feed a record to a fresh controller and compare the digest
- * of every decision.
+ * of every decision; or what if it had been set otherwise.
  */
 #include "src/app/app.h"
 #include "src/app/thinker.h"
+#include "src/app/what_if.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
+
+#define DEFAULT_REPEATS 5
 
 typedef struct replay_options {
     tri_app_common common;
     int refit;
-    const char *with;
+    tri_what_if what_if; /* n 0: not asked */
 } replay_options;
 
 enum {
     KEY_REFIT = 0x2001,
-    KEY_WITH
+    KEY_WITH,
+    KEY_REPEATS
 };
 
 static const struct argp_option options[] = {
         {"refit", KEY_REFIT, NULL, 0,
          "Think again, and say how much of it is proposed again", 0},
         {"with", KEY_WITH, "SETTINGS", 0,
-         "What if, with another scheduler or eta (not built yet)", 0},
+         "What if: scheduler=sha,eta=2,search=random,seed=7,workers=64; "
+         "may be repeated",
+         0},
+        {"repeats", KEY_REPEATS, "N", 0,
+         "With --with: seeds of each, whose medians are shown (5)", 0},
         {0}};
+
+static error_t add_with(tri_what_if *w, const char *arg)
+{
+    if (w->n == TRI_WHAT_IF_MOST) {
+        TRI_FAIL(TRI_EINVAL, "--with is given more than %d times",
+                 TRI_WHAT_IF_MOST);
+        return EINVAL;
+    }
+    w->with[w->n++] = arg;
+    return 0;
+}
+
+static error_t parse_repeats(const char *arg, int *out)
+{
+    int64_t n;
+    error_t e = tri_app_int("repeats", arg, 1, 1000, &n);
+
+    *out = e ? *out : (int)n;
+    return e;
+}
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
@@ -35,8 +64,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         o->refit = 1;
         return 0;
     case KEY_WITH:
-        o->with = arg;
-        return 0;
+        return add_with(&o->what_if, arg);
+    case KEY_REPEATS:
+        return parse_repeats(arg, &o->what_if.repeats);
     default:
         return tri_app_parse_other(key, arg, state);
     }
@@ -46,7 +76,9 @@ static const struct argp argp = {
         options,
         parse,
         "FILE.h5",
-        "Verify a record: replay its events and compare every decision.",
+        "Verify a record: replay its events and compare every decision; or "
+        "search again, in the simulator, on what it measured, with other "
+        "settings.",
         tri_app_common_child,
         NULL,
         NULL};
@@ -59,9 +91,6 @@ static tri_status replay(const replay_options *o, tri_replay *out,
     tri_ctl *ctl = NULL;
     tri_status st;
 
-    if (o->with) {
-        return TRI_FAIL(TRI_EUNBUILT, "replay --with is not built yet");
-    }
     TRI_TRY(tri_app_history(o->common.file, &history));
     *damaged = tri_history_damage(history) != NULL;
     if (o->refit) {
@@ -141,9 +170,21 @@ static void print_text(const tri_replay *r, const tri_app_refit *refit)
     }
 }
 
+static int what_if(replay_options *o)
+{
+    if (o->refit) {
+        TRI_FAIL(TRI_EINVAL, "--refit and --with are two questions");
+        return tri_app_fail();
+    }
+    o->what_if.file = o->common.file;
+    o->what_if.json = o->common.json;
+    return tri_app_what_if(&o->what_if) == TRI_OK ? TRI_EXIT_DONE
+                                                  : tri_app_fail();
+}
+
 int tri_app_replay(int argc, char **argv)
 {
-    replay_options o = {.refit = 0};
+    replay_options o = {.what_if = {.repeats = DEFAULT_REPEATS}};
     tri_replay r = {0, 0, 0, -1};
     tri_app_refit refit = {0};
     int damaged = 0;
@@ -151,6 +192,9 @@ int tri_app_replay(int argc, char **argv)
 
     if (status >= 0) {
         return status;
+    }
+    if (o.what_if.n > 0) {
+        return what_if(&o);
     }
     if (replay(&o, &r, &refit, &damaged) != TRI_OK) {
         return tri_app_fail();

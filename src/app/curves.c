@@ -4,6 +4,7 @@
  * simulator's.
  */
 #include "src/app/app.h"
+#include "src/app/what_if.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -109,16 +110,15 @@ static int is_same_failure(const tri_run_view *run, const tri_trial_view *trial)
            run->reason == trial->reason;
 }
 
-/* Whether the run says something of its configuration; then the point. */
-static int point_of(const source *from, const tri_study *study, int64_t i,
-                    tri_recorded_point *out)
+int tri_app_recorded_point(const tri_ctl *ctl, const tri_study *study,
+                           int64_t i, tri_recorded_point *out)
 {
     tri_run_view run;
     tri_trial_view trial;
 
-    tri_ctl_run(from->ctl, i, &run);
-    tri_ctl_trial(from->ctl, run.trial, &trial);
-    *out = (tri_recorded_point){run.trial, run.resource, NAN, 0};
+    tri_ctl_run(ctl, i, &run);
+    tri_ctl_trial(ctl, run.trial, &trial);
+    *out = (tri_recorded_point){run.trial, run.resource, NAN, 0, 0};
     if (run.state != TRI_RUN_ENDED) {
         return 0;
     }
@@ -137,7 +137,7 @@ static tri_status add_run(const source *from, int64_t i, tri_recorded *out)
     char text[8192];
     int used;
 
-    if (!point_of(from, out->study, i, &p)) {
+    if (!tri_app_recorded_point(from->ctl, out->study, i, &p)) {
         return TRI_OK;
     }
     TRI_TRY(print_trial(from, p.row, out->study->space, text, sizeof text));

@@ -1,7 +1,7 @@
 /*
- * What the failed have in common: of each class, the fewest conditions on
- * single parameters (at least, at most, is) that all of its trials meet and
- * that the fewest of those that ran meet.
+ * What the failed have in common: of each class, few conditions on single
+ * parameters and features (at least, at most, is) that all of its trials meet
+ * and that the fewest of those that ran meet.
  */
 #include "src/app/explain.h"
 
@@ -19,7 +19,8 @@ typedef enum how {
 } how;
 
 typedef struct condition {
-    const tri_param *param;
+    const char *name; /* NULL: no condition */
+    int column;       /* of a parameter; after them the features */
     how how;
     tri_value value;
 } condition;
@@ -46,9 +47,26 @@ static int is_number(tri_value v)
     return v.type == TRI_INT || v.type == TRI_REAL;
 }
 
-static int meets(const condition *c, const tri_config *config)
+static tri_value value_of(const tri_ctl *ctl, const condition *c,
+                          const tri_config *config)
 {
-    tri_value v = config[c->param->column];
+    const tri_space *space = tri_ctl_study(ctl)->space;
+    int n = tri_space_n_params(space);
+    tri_value v = {.type = TRI_REAL};
+
+    if (c->column < n) {
+        return config[c->column];
+    }
+    if (tri_space_feature(space, config, c->column - n, &v.u.d) != TRI_OK) {
+        v.type = TRI_INACTIVE;
+    }
+    return v;
+}
+
+static int meets(const tri_ctl *ctl, const condition *c,
+                 const tri_config *config)
+{
+    tri_value v = value_of(ctl, c, config);
 
     if (c->how == IS) {
         return tri_value_equal(v, c->value);
@@ -60,10 +78,11 @@ static int meets(const condition *c, const tri_config *config)
                               : number(v) <= number(c->value);
 }
 
-static int meets_all(const common *m, const tri_config *config)
+static int meets_all(const tri_ctl *ctl, const common *m,
+                     const tri_config *config)
 {
     for (int i = 0; i < m->n; i++) {
-        if (!meets(&m->list[i], config)) {
+        if (!meets(ctl, &m->list[i], config)) {
             return 0;
         }
     }
@@ -97,7 +116,7 @@ static int tighten(const tri_ctl *ctl, tri_reason reason, condition *c)
         if (!failed_so(ctl, i, reason)) {
             continue;
         }
-        v = tri_ctl_config(ctl, i)[c->param->column];
+        v = value_of(ctl, c, tri_ctl_config(ctl, i));
         if (c->how != IS && !is_number(v)) {
             return 0;
         }
@@ -121,9 +140,23 @@ static int64_t count_alike(const tri_ctl *ctl, const common *m,
     for (int64_t i = 0; i < tri_ctl_n_trials(ctl); i++) {
         const tri_config *c = tri_ctl_config(ctl, i);
 
-        n += has_run(ctl, i) && meets_all(m, c) && (!more || meets(more, c));
+        n += has_run(ctl, i) && meets_all(ctl, m, c) &&
+             (!more || meets(ctl, more, c));
     }
     return n;
+}
+
+/* The parameter or feature of that number. */
+static condition condition_on(const tri_space *space, int i, how h)
+{
+    int n = tri_space_n_params(space);
+
+    return i < n ? (condition){.name = tri_space_param(space, i)->name,
+                               .column = tri_space_param(space, i)->column,
+                               .how = h}
+                 : (condition){.name = tri_space_feature_name(space, i - n),
+                               .column = i,
+                               .how = h};
 }
 
 /* Add the condition that leaves the fewest; 0 where none leaves fewer. */
@@ -133,9 +166,10 @@ static int add_condition(const tri_ctl *ctl, common *m)
     condition best = {0};
     int64_t fewest = m->alike;
 
-    for (int i = 0; i < tri_space_n_params(space); i++) {
+    for (int i = 0; i < tri_space_n_params(space) + tri_space_n_features(space);
+         i++) {
         for (int h = AT_LEAST; h <= IS; h++) {
-            condition c = {.param = tri_space_param(space, i), .how = (how)h};
+            condition c = condition_on(space, i, (how)h);
             int64_t n;
 
             if (!tighten(ctl, m->reason, &c)) {
@@ -148,7 +182,7 @@ static int add_condition(const tri_ctl *ctl, common *m)
             }
         }
     }
-    if (!best.param) {
+    if (!best.name) {
         return 0;
     }
     m->list[m->n++] = best;
@@ -177,11 +211,15 @@ static char *condition_text(const condition *c, char *buf, size_t bytes)
     char value[80];
 
     if (c->value.type == TRI_INACTIVE) {
-        snprintf(buf, bytes, "%.60s inactive", c->param->name);
+        snprintf(buf, bytes, "%.60s inactive", c->name);
         return buf;
     }
-    tri_value_print(c->value, value, sizeof value);
-    snprintf(buf, bytes, "%.60s %s %s", c->param->name, signs[c->how], value);
+    if (c->value.type == TRI_REAL) { /* to be read */
+        tri_app_number(c->value.u.d, value, sizeof value);
+    } else {
+        tri_value_print(c->value, value, sizeof value);
+    }
+    snprintf(buf, bytes, "%.60s %s %s", c->name, signs[c->how], value);
     return buf;
 }
 

@@ -419,7 +419,9 @@ static void print_rungs(const about *a)
     for (int i = 0; t && i < n; i++) {
         const tri_rung_view *r = &rungs[i];
         int64_t cut = is_top(a, r) ? 0 : tri_explain_cut(a->study, r->results);
-        int64_t next = next_of(a->story->ctl, r, cut);
+        int64_t next = a->progress.state == TRI_CTL_SEARCH
+                               ? next_of(a->story->ctl, r, cut)
+                               : -1;
 
         tri_app_table_int(t, r->bracket);
         tri_app_table_int(t, r->rung);

@@ -16,7 +16,23 @@
 #include <cblas.h>
 #endif
 
+#define MAX_RUNGS 256
+
 /* ---- rungs ------------------------------------------------------------- */
+
+/* Results of a rung; those that are no numbers count too, ranked last. */
+static int64_t count_results(const tri_sched *sched, int bracket, int rung)
+{
+    tri_rung_view rungs[MAX_RUNGS];
+    int n = tri_sched_rungs(sched, rungs, MAX_RUNGS);
+
+    for (int i = 0; i < n && i < MAX_RUNGS; i++) {
+        if (rungs[i].bracket == bracket && rungs[i].rung == rung) {
+            return rungs[i].results;
+        }
+    }
+    return 0;
+}
 
 static tri_place_in_rung place_of(const tri_ctl *ctl, int64_t trial,
                                   int bracket, int rung)
@@ -24,7 +40,7 @@ static tri_place_in_rung place_of(const tri_ctl *ctl, int64_t trial,
     const tri_sched *sched = tri_ctl_sched(ctl);
     int64_t n = tri_sched_ranking(sched, bracket, rung, NULL, 0);
     int64_t *list = malloc(((size_t)n + 1) * sizeof *list);
-    tri_place_in_rung p = {0, n};
+    tri_place_in_rung p = {0, count_results(sched, bracket, rung)};
 
     n = list ? tri_sched_ranking(sched, bracket, rung, list, n) : 0;
     for (int64_t i = 0; i < n && p.place == 0; i++) {

@@ -40,7 +40,7 @@ tri_status tri_app_think(void *ctx, const tri_snapshot *snapshot,
         TRI_TRY(create(t, t->warm, t->n_warm));
     }
     TRI_TRY(tri_thinker_answer(t->thinker, snapshot, NULL, out));
-    if (tri_thinker_news(t->thinker)) {
+    if (!t->quiet && tri_thinker_news(t->thinker)) {
         TRI_LOG_JOB(TRI_LOG_INFO, "%s", tri_thinker_news(t->thinker));
     }
     return TRI_OK;

@@ -16,6 +16,7 @@ typedef struct tri_app_thinker { /* zeroed but for study and seed */
     const tri_warm_records *warm; /* of earlier studies; NULL */
     int n_warm;
     tri_thinker *thinker; /* NULL until it is asked */
+    int quiet;            /* its news are not told */
 } tri_app_thinker;
 
 /* Whether there is anything that could think of this study. */

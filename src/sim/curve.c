@@ -132,7 +132,9 @@ static void recorded_at(const tri_curve *c, const tri_config *config,
 {
     tri_found found = tri_results_at(c->recorded, config, to, &out->objective);
 
-    out->duration_s = c->cost_s * (double)(to - from);
+    double unit_s = tri_results_unit_s(c->recorded, config, to);
+
+    out->duration_s = (unit_s > 0 ? unit_s : c->cost_s) * (double)(to - from);
     out->missing = found == TRI_FOUND_NOT;
     out->failed = out->final_failure = found != TRI_FOUND;
 }

@@ -16,6 +16,7 @@ typedef struct outcome {
     int64_t resource;
     double value;
     int failed;
+    double unit_s;
 } outcome;
 
 struct tri_results {
@@ -119,7 +120,7 @@ static tri_status allocate(const tri_recorded *from, tri_results *r)
  * for 2 n numbers. */
 static outcome combine(const ref *refs, int n, double *x)
 {
-    outcome o = {refs[0].config, refs[0].point->resource, NAN, 1};
+    outcome o = {refs[0].config, refs[0].point->resource, NAN, 1, 0};
     int k = 0;
 
     for (int i = 0; i < n; i++) {
@@ -131,6 +132,13 @@ static outcome combine(const ref *refs, int n, double *x)
         }
     }
     o.value = tri_median(x, k, x + n);
+    k = 0;
+    for (int i = 0; i < n; i++) {
+        if (refs[i].point->unit_s > 0) {
+            x[k++] = refs[i].point->unit_s;
+        }
+    }
+    o.unit_s = k > 0 ? tri_median(x, k, x + n) : 0;
     return o;
 }
 
@@ -266,6 +274,14 @@ tri_found tri_results_at(const tri_results *r, const tri_config *c,
     }
     *value = o->value;
     return TRI_FOUND;
+}
+
+double tri_results_unit_s(const tri_results *r, const tri_config *c,
+                          int64_t resource)
+{
+    const outcome *o = find(r, c, resource);
+
+    return o == NULL ? 0 : o->unit_s;
 }
 
 int64_t tri_results_count(const tri_results *r)

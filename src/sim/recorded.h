@@ -26,6 +26,10 @@ void tri_results_destroy(tri_results *r);
  * else the first after it.  [out] `value`. */
 tri_found tri_results_at(const tri_results *r, const tri_config *c,
                          int64_t resource, double *value);
+/* Seconds a unit of resource that the same point took, the median of its
+ * repeats; 0: not known. */
+double tri_results_unit_s(const tri_results *r, const tri_config *c,
+                          int64_t resource);
 /* Distinct configurations; the largest resource of any. */
 int64_t tri_results_count(const tri_results *r);
 int64_t tri_results_top(const tri_results *r);

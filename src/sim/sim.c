@@ -25,6 +25,7 @@ void tri_sim_defaults(tri_sim_settings *settings)
                                    .slow_host = -1,
                                    .slow = 1,
                                    .cost_s = 1,
+                                   .optimum = NAN,
                                    .node_down_s = INFINITY,
                                    .max_virtual_s = INFINITY,
                                    .walltime_s = INFINITY,
@@ -329,7 +330,8 @@ tri_status tri_sim_run(const tri_study *study, const tri_curve *source,
     tri_heap_init(&m.heap);
     tri_slots_init(&m.slots);
     tri_score_init(&m.score, study->objective.maximize,
-                   tri_curve_optimum(source));
+                   isnan(settings->optimum) ? tri_curve_optimum(source)
+                                            : settings->optimum);
     TRI_TRY_GOTO(st, tri_cluster_draw_paces(&m), fini);
     TRI_TRY_GOTO(st, tri_ctl_create(&m.ctl), fini);
     if (settings->each == NULL) { /* nobody sees the commands */

@@ -75,8 +75,14 @@ tri_status tri_recorded_add(tri_recorded *r, int64_t resource, double objective,
     }
     r->points = grown;
     grown[r->n_points++] =
-            (tri_recorded_point){r->n_rows - 1, resource, objective, failed};
+            (tri_recorded_point){r->n_rows - 1, resource, objective, failed, 0};
     return TRI_OK;
+}
+
+void tri_recorded_took(tri_recorded *r, double unit_s)
+{
+    assert(r->n_points > 0 && unit_s >= 0);
+    r->points[r->n_points - 1].unit_s = unit_s;
 }
 
 tri_status tri_recorded_not_empty(const tri_recorded *r, const char *path)

@@ -114,6 +114,31 @@ static void resources_take_the_nearest(void **state)
     tri_study_destroy(study);
 }
 
+/* Each point by its own time, where that is known; repeats by their median. */
+static void runs_last_as_recorded(void **state)
+{
+    tri_study *study = process_study("minimize: loss");
+    tri_recorded r;
+    tri_curve *c = NULL;
+    int used;
+
+    (void)state;
+    tri_recorded_init(&r, study);
+    must(tri_recorded_add_row(&r, "b=y a=2", &used));
+    must(tri_recorded_add(&r, 3, 7, 0));
+    tri_recorded_took(&r, 0.5);
+    must(tri_recorded_add(&r, 3, 7, 0));
+    tri_recorded_took(&r, 1.5);
+    must(tri_recorded_add(&r, 9, 4, 0));
+    must(tri_curve_create_recorded(study, &r, 2, &c));
+    tri_recorded_fini(&r);
+    assert_true(at(study, c, "a=2 b=y", 0, 3).duration_s == 3);
+    assert_true(at(study, c, "a=2 b=y", 1, 4).duration_s == 3);
+    assert_true(at(study, c, "a=2 b=y", 0, 9).duration_s == 18);
+    tri_curve_destroy(c);
+    tri_study_destroy(study);
+}
+
 static void nothing_recorded_is_refused(void **state)
 {
     tri_study *study = process_study("minimize: loss");
@@ -212,6 +237,29 @@ static void any_study_is_simulated(void **state)
     tri_study_destroy(study);
 }
 
+/* An optimum that is given counts instead of the source's own. */
+static void an_optimum_may_be_given(void **state)
+{
+    tri_study *study = process_study("maximize: tokens_per_s, compare: total");
+    tri_curve *c = source_of(study, ALL);
+    tri_sim_settings settings;
+    tri_sim_result r;
+
+    (void)state;
+    tri_sim_defaults(&settings);
+    settings.optimum = 29.9;
+    must(tri_sim_run(study, c, &settings, &r, NULL));
+    assert_true(r.optimum == 29.9);
+    assert_true(r.evaluations_to[0] >= 1);
+    tri_sim_result_fini(&r);
+    settings.optimum = 40;
+    must(tri_sim_run(study, c, &settings, &r, NULL));
+    assert_int_equal(r.evaluations_to[2], -1);
+    tri_sim_result_fini(&r);
+    tri_curve_destroy(c);
+    tri_study_destroy(study);
+}
+
 /* Early stopping sees what was recorded at each rung: after 1, 3, 9. */
 static void curves_are_followed(void **state)
 {
@@ -245,10 +293,12 @@ int main(void)
     const struct CMUnitTest tests[] = {
             cmocka_unit_test(repeats_are_combined),
             cmocka_unit_test(resources_take_the_nearest),
+            cmocka_unit_test(runs_last_as_recorded),
             cmocka_unit_test(nothing_recorded_is_refused),
             cmocka_unit_test(the_optimum_needs_all),
             cmocka_unit_test(the_optimum_needs_the_ends),
             cmocka_unit_test(any_study_is_simulated),
+            cmocka_unit_test(an_optimum_may_be_given),
             cmocka_unit_test(curves_are_followed),
     };
 
