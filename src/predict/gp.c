@@ -1,10 +1,11 @@
 /*
  * A Gaussian process over configurations and resources: the predictor.
  *
- * Hyper-parameters are learned from at most LEARN_MOST samples, the belief is
- * that given at most KEEP_MOST (a subset of data: the best, and of the rest an
- * even spread in their order); one more sample is a row more of the Cholesky
- * factor.
+ * Hyper-parameters are learned from at most COARSE_MOST samples, then from at
+ * most FINE_MOST; the belief is that given at most KEEP_MOST (a subset of data:
+ * the best, and of the rest an even spread in their order).  One more sample
+ * is a row more of the inverse of the Cholesky factor: with the inverse
+ * predictions are products, which are faster than solutions.
  */
 #include "src/predict/gp.h"
 #include "src/predict/lapack.h"
