@@ -22,3 +22,5 @@ if(TRI_MPI)
                 "scripts/deps installs them, -DTRI_MPI=OFF does without")
     endif()
 endif()
+# Charts of reports, embedded into the program; without, reports have tables.
+find_package(ECharts QUIET)

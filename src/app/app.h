@@ -42,6 +42,7 @@ int tri_app_status(int argc, char **argv);
 int tri_app_best(int argc, char **argv);
 int tri_app_export(int argc, char **argv);
 int tri_app_recover(int argc, char **argv);
+int tri_app_report(int argc, char **argv);
 int tri_app_explain(int argc, char **argv);
 int tri_app_predict(int argc, char **argv);
 int tri_app_guard(int argc, char **argv);
