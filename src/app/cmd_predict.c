@@ -3,8 +3,7 @@
  * what was measured of it and a warning outside the data.  Folds the record;
  * never writes.
  */
-#include "src/app/app.h"
-#include "src/app/story.h"
+#include "src/app/predict.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -12,9 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_SETS     1000
-#define MOST_WARNINGS 16
-#define WARNING_BYTES 200
+#define MOST_SETS 1000
 /* Of the spread of all results: a model that says less than this knows next to
  * nothing there. */
 #define VAGUE 0.8
@@ -74,57 +71,37 @@ static const struct argp argp = {
         NULL,
         NULL};
 
-/* ---- what is known
- * ----------------------------------------------------------- */
+/* ---- what is known --------------------------------------------------------
+ */
 
-/* How predictions that were made before their runs did. */
-typedef struct past {
-    int64_t n, inside;     /* objectives at the top rung */
-    int64_t n_peaks;       /* memory: of log(measured / predicted) */
-    double mean, variance; /* its mean, and its sum of squares about it */
-} past;
-
-typedef struct row {
-    tri_config *config;
-    int ranks;
-    tri_belief belief;
-    double bytes_lo, bytes_hi;
-    char warnings[MOST_WARNINGS][WARNING_BYTES];
-    int n_warnings;
-    int64_t trial; /* that measured it; -1 */
-    int64_t measured_resource;
-    double measured, lo, hi, peak;
-    tri_reason reason;
-} row;
-
-typedef struct asked {
-    const tri_story *story;
-    const tri_study *study;
-    tri_believer believer;
-    int64_t resource;
-    past past;
-    row *rows;
-    int n;
-} asked;
-
-static double peak_of(const tri_ctl *ctl, int64_t trial)
+/* The largest peak of each trial's runs, NaN where it is not known. */
+static tri_status find_peaks(tri_predict *a)
 {
-    double peak = NAN;
+    const tri_ctl *ctl = a->story->ctl;
+    int64_t n = tri_ctl_n_trials(ctl);
 
+    a->peaks = malloc(((size_t)n + 1) * sizeof *a->peaks);
+    if (!a->peaks) {
+        return TRI_FAIL(TRI_ENOMEM, "no memory for predictions");
+    }
+    for (int64_t i = 0; i < n; i++) {
+        a->peaks[i] = NAN;
+    }
     for (int64_t i = 0; i < tri_ctl_n_runs(ctl); i++) {
         tri_run_view r;
+        double peak;
 
         tri_ctl_run(ctl, i, &r);
-        if (r.trial == trial && r.state == TRI_RUN_ENDED &&
-            r.outcome.peak_bytes > 0 &&
-            !((double)r.outcome.peak_bytes <= peak)) {
-            peak = (double)r.outcome.peak_bytes;
+        peak = (double)r.outcome.peak_bytes;
+        if (r.state == TRI_RUN_ENDED && peak > 0 &&
+            !(peak <= a->peaks[r.trial])) {
+            a->peaks[r.trial] = peak;
         }
     }
-    return peak;
+    return TRI_OK;
 }
 
-static void add_peak(past *p, double ratio)
+static void add_peak(tri_predict_past *p, double ratio)
 {
     double x = log(ratio);
     double before = p->mean;
@@ -134,12 +111,12 @@ static void add_peak(past *p, double ratio)
     p->variance += (x - before) * (x - p->mean);
 }
 
-static void look_at_past(asked *a)
+static void look_at_past(tri_predict *a)
 {
     const tri_ctl *ctl = a->story->ctl;
     int top = tri_sched_n_rungs(tri_ctl_sched(ctl));
 
-    a->past = (past){0};
+    a->past = (tri_predict_past){0};
     for (int64_t i = 0; i < tri_ctl_n_trials(ctl); i++) {
         tri_trial_view v;
         double peak;
@@ -151,7 +128,7 @@ static void look_at_past(asked *a)
             a->past.inside += v.objective >= v.predicted_lo &&
                               v.objective <= v.predicted_hi;
         }
-        peak = v.predicted_bytes > 0 ? peak_of(ctl, i) : NAN;
+        peak = v.predicted_bytes > 0 ? a->peaks[i] : NAN;
         if (peak > 0) {
             add_peak(&a->past, peak / v.predicted_bytes);
         }
@@ -159,9 +136,9 @@ static void look_at_past(asked *a)
 }
 
 /* What memory may be, by how far off former predictions were. */
-static void memory_interval(const asked *a, row *r)
+static void memory_interval(const tri_predict *a, tri_predict_row *r)
 {
-    const past *p = &a->past;
+    const tri_predict_past *p = &a->past;
     double sd;
 
     r->bytes_lo = r->bytes_hi = NAN;
@@ -177,7 +154,7 @@ static void memory_interval(const asked *a, row *r)
 
 /* The result of this configuration: at the resource that is asked for, else at
  * the largest. */
-static void find_measured(const asked *a, row *r)
+static void find_measured(const tri_predict *a, tri_predict_row *r)
 {
     const tri_snapshot *s = a->believer.snapshot;
     tri_trial_view v;
@@ -195,7 +172,7 @@ static void find_measured(const asked *a, row *r)
     }
     tri_ctl_trial(a->story->ctl, r->trial, &v);
     r->reason = v.state == TRI_TRIAL_FAILED ? v.reason : TRI_REASON_NONE;
-    r->peak = peak_of(a->story->ctl, r->trial);
+    r->peak = a->peaks[r->trial];
     for (int i = 0; i < s->n_records; i++) {
         const tri_record *k = &s->records[i];
 
@@ -213,13 +190,13 @@ static void find_measured(const asked *a, row *r)
     }
 }
 
-/* ---- warnings
- * -------------------------------------------------------------------- */
+/* ---- warnings -------------------------------------------------------- */
 
-static char *next_warning(row *r)
+static char *next_warning(tri_predict_row *r)
 {
-    return r->n_warnings < MOST_WARNINGS ? r->warnings[r->n_warnings++]
-                                         : r->warnings[MOST_WARNINGS - 1];
+    return r->n_warnings < TRI_PREDICT_WARNINGS
+                   ? r->warnings[r->n_warnings++]
+                   : r->warnings[TRI_PREDICT_WARNINGS - 1];
 }
 
 static int is_number(tri_value v)
@@ -233,7 +210,8 @@ static double number(tri_value v)
 }
 
 /* Numbers beyond what has a result, and values that have none. */
-static void warn_of_value(const asked *a, row *r, const tri_param *p)
+static void warn_of_value(const tri_predict *a, tri_predict_row *r,
+                          const tri_param *p)
 {
     const tri_snapshot *s = a->believer.snapshot;
     tri_value v = r->config[p->column];
@@ -260,18 +238,18 @@ static void warn_of_value(const asked *a, row *r, const tri_param *p)
     }
     tri_value_print(v, value, sizeof value);
     if (is_number(v) && lo <= hi) {
-        snprintf(next_warning(r), WARNING_BYTES,
+        snprintf(next_warning(r), TRI_PREDICT_WARNING_BYTES,
                  "%.60s=%s is outside the data: results have %s to %s", p->name,
                  value, tri_app_number(lo, from, sizeof from),
                  tri_app_number(hi, to, sizeof to));
     } else {
-        snprintf(next_warning(r), WARNING_BYTES,
+        snprintf(next_warning(r), TRI_PREDICT_WARNING_BYTES,
                  "%.60s=%s is outside the data: no result has it", p->name,
                  value);
     }
 }
 
-static void warn_of_resource(const asked *a, row *r)
+static void warn_of_resource(const tri_predict *a, tri_predict_row *r)
 {
     const tri_snapshot *s = a->believer.snapshot;
     int64_t most = 0;
@@ -282,14 +260,14 @@ static void warn_of_resource(const asked *a, row *r)
                        : most;
     }
     if (most > 0 && a->resource > most) {
-        snprintf(next_warning(r), WARNING_BYTES,
+        snprintf(next_warning(r), TRI_PREDICT_WARNING_BYTES,
                  "%" PRId64 " %s is outside the data: results have at most "
                  "%" PRId64,
                  a->resource, tri_unit_name(a->study->resource.unit), most);
     }
 }
 
-static void warn(const asked *a, row *r)
+static void warn(const tri_predict *a, tri_predict_row *r)
 {
     if (!tri_believer_has_model(&a->believer)) {
         return;
@@ -299,20 +277,19 @@ static void warn(const asked *a, row *r)
     }
     warn_of_resource(a, r);
     if (r->belief.sd >= VAGUE) {
-        snprintf(next_warning(r), WARNING_BYTES,
+        snprintf(next_warning(r), TRI_PREDICT_WARNING_BYTES,
                  "far from the data: the model's deviation there is %.2f of "
                  "that of all results",
                  r->belief.sd);
     }
     if (r->belief.p_feasible < 0.5) {
-        snprintf(next_warning(r), WARNING_BYTES,
+        snprintf(next_warning(r), TRI_PREDICT_WARNING_BYTES,
                  "it would probably fail: it runs with probability %.2f",
                  r->belief.p_feasible);
     }
 }
 
-/* ---- asking
- * ---------------------------------------------------------------------- */
+/* ---- asking ---------------------------------------------------------- */
 
 static tri_status refuse(const tri_study *study, const tri_why *why)
 {
@@ -335,9 +312,9 @@ static tri_status read_set(const tri_study *study, const char *text,
     return tri_space_parse(study->space, text, c);
 }
 
-static tri_status ask(asked *a, const char *set)
+static tri_status ask(tri_predict *a, const char *set)
 {
-    row *r = &a->rows[a->n++];
+    tri_predict_row *r = &a->rows[a->n++];
 
     r->config = calloc((size_t)tri_space_n_params(a->study->space) + 1,
                        sizeof *r->config);
@@ -369,7 +346,7 @@ static tri_status check_sets(const predict_options *o, const tri_study *study)
     return st;
 }
 
-static tri_status ask_all(const predict_options *o, asked *a)
+static tri_status ask_all(const predict_options *o, tri_predict *a)
 {
     a->rows = calloc((size_t)o->n_sets, sizeof *a->rows);
     if (!a->rows) {
@@ -377,6 +354,7 @@ static tri_status ask_all(const predict_options *o, asked *a)
     }
     TRI_TRY(tri_believer_init(&a->believer, a->story, 1));
     a->resource = o->resource ? o->resource : a->believer.snapshot->resource;
+    TRI_TRY(find_peaks(a));
     look_at_past(a);
     for (int i = 0; i < o->n_sets; i++) {
         TRI_TRY(ask(a, o->sets[i]));
@@ -384,176 +362,10 @@ static tri_status ask_all(const predict_options *o, asked *a)
     return TRI_OK;
 }
 
-/* ---- JSON
- * ------------------------------------------------------------------------ */
-
-static json_t *measured_json(const row *r)
-{
-    json_t *o = json_object();
-
-    if (r->trial < 0) {
-        json_decref(o);
-        return json_null();
-    }
-    json_object_set_new(o, "trial", json_integer(r->trial));
-    json_object_set_new(o, "objective", tri_app_json_real(r->measured));
-    json_object_set_new(o, "lo", tri_app_json_real(r->lo));
-    json_object_set_new(o, "hi", tri_app_json_real(r->hi));
-    json_object_set_new(o, "resource",
-                        r->measured_resource
-                                ? json_integer(r->measured_resource)
-                                : json_null());
-    json_object_set_new(o, "bytes", tri_app_json_real(r->peak));
-    json_object_set_new(o, "failed",
-                        r->reason == TRI_REASON_NONE
-                                ? json_null()
-                                : json_string(tri_reason_name(r->reason)));
-    return o;
-}
-
-static json_t *row_json(const asked *a, const row *r)
-{
-    json_t *o = json_object();
-    json_t *warnings = json_array();
-
-    for (int i = 0; i < r->n_warnings; i++) {
-        json_array_append_new(warnings, tri_app_json_text(r->warnings[i]));
-    }
-    json_object_set_new(o, "configuration",
-                        tri_app_json_config(a->study->space, r->config));
-    json_object_set_new(o, "ranks", json_integer(r->ranks));
-    json_object_set_new(o, "predicted", tri_app_json_real(r->belief.predicted));
-    json_object_set_new(o, "lo", tri_app_json_real(r->belief.lo));
-    json_object_set_new(o, "hi", tri_app_json_real(r->belief.hi));
-    json_object_set_new(o, "bytes", tri_app_json_real(r->belief.bytes));
-    json_object_set_new(o, "bytes_lo", tri_app_json_real(r->bytes_lo));
-    json_object_set_new(o, "bytes_hi", tri_app_json_real(r->bytes_hi));
-    json_object_set_new(o, "p_feasible",
-                        tri_app_json_real(r->belief.p_feasible));
-    json_object_set_new(o, "sd", tri_app_json_real(r->belief.sd));
-    json_object_set_new(o, "measured", measured_json(r));
-    json_object_set_new(o, "warnings", warnings);
-    return o;
-}
-
-static void print_json(const asked *a)
-{
-    const tri_ev_proposals *p = &a->believer.next;
-    json_t *o = json_object();
-    json_t *rows = json_array();
-    json_t *coverage = json_object();
-
-    for (int i = 0; i < a->n; i++) {
-        json_array_append_new(rows, row_json(a, &a->rows[i]));
-    }
-    json_object_set_new(coverage, "predictions", json_integer(a->past.n));
-    json_object_set_new(coverage, "inside", json_integer(a->past.inside));
-    json_object_set_new(o, "objective", json_string(a->study->objective.name));
-    json_object_set_new(o, "resource", json_integer(a->resource));
-    json_object_set_new(o, "predictor", tri_app_json_text(p->model));
-    json_object_set_new(o, "hyper", tri_app_json_text(p->hyper));
-    json_object_set_new(o, "records", json_integer(p->n_records));
-    json_object_set_new(o, "coverage", coverage);
-    json_object_set_new(o, "predictions", rows);
-    tri_app_json_print(o);
-}
-
-/* ---- for people
- * -------------------------------------------------------------------- */
-
-static void print_measured(const asked *a, const row *r)
-{
-    char value[160];
-    char bytes[32];
-
-    if (r->trial < 0) {
-        puts("measured  never");
-        return;
-    }
-    if (r->reason != TRI_REASON_NONE) {
-        printf("measured  trial %" PRId64 " failed: %s\n", r->trial,
-               tri_reason_name(r->reason));
-        return;
-    }
-    if (isnan(r->measured)) {
-        printf("measured  trial %" PRId64 ", no result yet\n", r->trial);
-        return;
-    }
-    printf("measured  %s after %" PRId64 " %s (trial %" PRId64 ")",
-           tri_app_objective(a->study, r->measured, r->lo, r->hi, value,
-                             sizeof value),
-           r->measured_resource, tri_unit_name(a->study->resource.unit),
-           r->trial);
-    if (!isnan(r->peak)) {
-        printf(", %s a rank", tri_app_bytes(r->peak, bytes, sizeof bytes));
-    }
-    putchar('\n');
-}
-
-static void print_memory(const row *r)
-{
-    char text[32], lo[32], hi[32];
-
-    if (isnan(r->belief.bytes)) {
-        return;
-    }
-    printf("memory    %s a rank",
-           tri_app_bytes(r->belief.bytes, text, sizeof text));
-    if (!isnan(r->bytes_lo)) {
-        printf(" [%s, %s]", tri_app_bytes(r->bytes_lo, lo, sizeof lo),
-               tri_app_bytes(r->bytes_hi, hi, sizeof hi));
-    }
-    putchar('\n');
-}
-
-static void print_row(const asked *a, const row *r)
-{
-    const tri_belief *b = &r->belief;
-    char text[2048];
-
-    tri_space_print(a->study->space, r->config, text, sizeof text);
-    printf("\n%s on %d rank%s\n", text, r->ranks, r->ranks == 1 ? "" : "s");
-    if (!isnan(b->predicted)) {
-        printf("expected  %s\n",
-               tri_app_objective(a->study, b->predicted, b->lo, b->hi, text,
-                                 sizeof text));
-    }
-    print_memory(r);
-    if (!isnan(b->p_feasible)) {
-        printf("runs      with probability %.2f\n", b->p_feasible);
-    }
-    print_measured(a, r);
-    for (int i = 0; i < r->n_warnings; i++) {
-        printf("warning   %s\n", r->warnings[i]);
-    }
-}
-
-static void print_text(const asked *a)
-{
-    const tri_ev_proposals *p = &a->believer.next;
-
-    if (tri_believer_has_model(&a->believer)) {
-        printf("model     %s, of %" PRId64 " results; after %" PRId64 " %s, "
-               "95 %% intervals without noise\n",
-               p->model, p->n_records, a->resource,
-               tri_unit_name(a->study->resource.unit));
-    } else {
-        printf("model     none: %s\n", p->hyper);
-    }
-    if (a->past.n > 0) {
-        printf("so far    of %" PRId64 " predictions made before their runs, "
-               "%" PRId64 " results were inside\n",
-               a->past.n, a->past.inside);
-    }
-    for (int i = 0; i < a->n; i++) {
-        print_row(a, &a->rows[i]);
-    }
-}
-
 static tri_status predict(const predict_options *o)
 {
     tri_story story;
-    asked a = {.story = &story};
+    tri_predict a = {.story = &story};
     tri_status st;
 
     if (o->n_sets == 0) {
@@ -566,14 +378,15 @@ static tri_status predict(const predict_options *o)
         st = ask_all(o, &a);
     }
     if (st == TRI_OK && o->common.json) {
-        print_json(&a);
+        tri_predict_json(&a);
     } else if (st == TRI_OK) {
-        print_text(&a);
+        tri_predict_print(&a);
     }
     for (int i = 0; i < a.n; i++) {
         free(a.rows[i].config);
     }
     free(a.rows);
+    free(a.peaks);
     tri_believer_fini(&a.believer);
     tri_story_fini(&story);
     return st;

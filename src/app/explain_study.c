@@ -117,8 +117,7 @@ static tri_status find_next(about *a, int top)
     return st;
 }
 
-/* ---- learning
- * ------------------------------------------------------------------ */
+/* ---- learning -------------------------------------------------------- */
 
 static tri_status learn(about *a, const tri_story *story, int top)
 {
@@ -149,8 +148,7 @@ static void forget(about *a)
     tri_believer_fini(&a->believer);
 }
 
-/* ---- sentences
- * ------------------------------------------------------------------- */
+/* ---- sentences ------------------------------------------------------- */
 
 static char *ended_text(const about *a, char *buf, size_t bytes)
 {
@@ -264,8 +262,7 @@ static int is_top(const about *a, const tri_rung_view *r)
     return r->rung == tri_sched_n_rungs(tri_ctl_sched(a->story->ctl)) - 1;
 }
 
-/* ---- JSON
- * -------------------------------------------------------------------- */
+/* ---- JSON ------------------------------------------------------------ */
 
 static json_t *next_json(const about *a)
 {
@@ -357,8 +354,7 @@ static void print_json(about *a)
     tri_app_json_print(o);
 }
 
-/* ---- for people
- * ----------------------------------------------------------------- */
+/* ---- for people ------------------------------------------------------ */
 
 static void print_one(const about *a, const next_one *n, int number)
 {

@@ -34,7 +34,7 @@ typedef struct about {
     tri_standing finals; /* trial -1: it was not in the finals */
 } about;
 
-/* ---- what is known ------------------------------------------------------- */
+/* ---- what is known --------------------------------------------------- */
 
 /* Rank-seconds of a run so far. */
 static double rank_seconds(const about *a, const tri_run_view *r)

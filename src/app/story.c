@@ -18,7 +18,7 @@
 
 #define MAX_RUNGS 256
 
-/* ---- rungs ------------------------------------------------------------- */
+/* ---- rungs ----------------------------------------------------------- */
 
 /* Results of a rung; those that are no numbers count too, ranked last. */
 static int64_t count_results(const tri_sched *sched, int bracket, int rung)
@@ -106,7 +106,7 @@ static void note_promotion(tri_story *s, const tri_event *event,
     }
 }
 
-/* ---- answers ------------------------------------------------------------ */
+/* ---- answers --------------------------------------------------------- */
 
 static void note_answer(tri_answer_story *a, const tri_event *event,
                         int64_t seq)
@@ -192,7 +192,7 @@ static tri_status find_origin(tri_story *s, const tri_history *h)
     return st;
 }
 
-/* ---- the whole ---------------------------------------------------------- */
+/* ---- the whole ------------------------------------------------------- */
 
 static tri_status no_trial(const char *path, const tri_story *s)
 {
@@ -253,7 +253,7 @@ void tri_story_fini(tri_story *s)
     s->ctl = NULL;
 }
 
-/* ---- a thinker ---------------------------------------------------------- */
+/* ---- a thinker ------------------------------------------------------- */
 
 #ifdef TRI_HAVE_SEARCH
 

@@ -139,8 +139,7 @@ static tri_status try_way(comparison *c, way *w)
     return st;
 }
 
-/* ---- as it went
- * --------------------------------------------------------------- */
+/* ---- as it went ------------------------------------------------------ */
 
 typedef struct ended {
     double end_s, objective;
@@ -258,8 +257,7 @@ static tri_status as_it_went(comparison *c, way *w)
     return st;
 }
 
-/* ---- comparing
- * ------------------------------------------------------------------ */
+/* ---- comparing ------------------------------------------------------- */
 
 static int by_number(const void *a, const void *b)
 {
@@ -389,8 +387,7 @@ static void print_json(const comparison *c)
     tri_app_json_print(o);
 }
 
-/* ---- for people
- * ------------------------------------------------------------------ */
+/* ---- for people ------------------------------------------------------ */
 
 static void print_source(const comparison *c)
 {
@@ -488,6 +485,11 @@ static void print_verdict(const comparison *c, const way *w)
         int more = b > a;
 
         if (isfinite(a) && isfinite(b) && a > 0 && b > 0) {
+            if (fabs(b / a - 1) < 0.005) {
+                printf("%s: as many rank-seconds to within %s as recorded\n",
+                       w->name, names[i]);
+                return;
+            }
             printf("%s: %s times %s rank-seconds to within %s than as "
                    "recorded; fewer with %d of %d seeds\n",
                    w->name,
@@ -520,8 +522,7 @@ static void print_text(const comparison *c)
     }
 }
 
-/* ---- the whole
- * -------------------------------------------------------------------- */
+/* ---- the whole ------------------------------------------------------- */
 
 static tri_status prepare(comparison *c)
 {

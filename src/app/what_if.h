@@ -50,8 +50,7 @@ void tri_what_if_recorded(const tri_ctl *ctl, uint64_t seed,
 tri_status tri_what_if_parse(const char *with, tri_what_if_settings *s);
 json_t *tri_what_if_settings_json(const tri_what_if_settings *s);
 
-/* ---- what is simulated
- * ------------------------------------------------------- */
+/* ---- what is simulated ----------------------------------------------- */
 
 typedef struct tri_what_if_source {
     const tri_ctl *ctl;

@@ -47,8 +47,7 @@ static void write_settings(FILE *f, const tri_study *study,
     fprintf(f, "budget: {trials: %" PRId64 "}\nfinals: none\n", trials);
 }
 
-/* ---- a table of what was measured
- * --------------------------------------------- */
+/* ---- a table of what was measured ------------------------------------ */
 
 /* A value as a cell, and in assignments to the table's space. */
 static void cell(const tri_param *p, tri_value v, char *buf)
@@ -282,8 +281,7 @@ static tri_status write_table_study(const tri_what_if_source *s,
     return TRI_OK;
 }
 
-/* ---- the recorded text
- * --------------------------------------------------------- */
+/* ---- the recorded text ----------------------------------------------- */
 
 static int is_plain(const char *text)
 {
@@ -371,8 +369,7 @@ static tri_status write_recorded_study(const tri_what_if_source *s,
     return st;
 }
 
-/* ---- the study
- * ------------------------------------------------------------------ */
+/* ---- the study ------------------------------------------------------- */
 
 static tri_status copy_file(const char *text, size_t n, char **data,
                             size_t *bytes)

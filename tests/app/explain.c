@@ -17,7 +17,7 @@ static json_t *explain(int64_t trial)
     return record_ask(command);
 }
 
-/* ---- trials -------------------------------------------------------------- */
+/* ---- trials ---------------------------------------------------------- */
 
 static void the_baseline_says_so(void **state)
 {
@@ -227,8 +227,7 @@ static void people_read_it_too(void **state)
     assert_non_null(strstr(ran->out, "rank-seconds"));
 }
 
-/* ---- while it runs
- * ----------------------------------------------------------- */
+/* ---- while it runs --------------------------------------------------- */
 
 static const char slow_table[] =
         "study: live\n"
