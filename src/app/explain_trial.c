@@ -139,18 +139,25 @@ static char *place_text(const tri_place_in_rung *p, char *buf, size_t bytes)
     return buf;
 }
 
-/* "the best 4 of 17 results go on": the cut at n results. */
-static char *cut_text(const about *a, int64_t n, char *buf, size_t bytes)
+/* The cut at n results: "the best 4 of 17 may go on". */
+static char *cut_text(const about *a, const tri_rung_story *r, int64_t n,
+                      char *buf, size_t bytes)
 {
     int64_t cut = tri_explain_cut(a->study, n);
+    int64_t planned =
+            tri_sched_planned(tri_ctl_sched(a->ctl), r->bracket, r->rung + 1);
 
-    if (cut < 0) {
-        snprintf(buf, bytes, "by the plan of %s",
-                 tri_sched_name(a->study->scheduler.kind));
+    if (cut > 0) {
+        snprintf(buf, bytes, "the best %" PRId64 " of %" PRId64 " may go on",
+                 cut, n);
     } else if (cut == 0) {
-        snprintf(buf, bytes, "none of %" PRId64, n);
+        snprintf(buf, bytes, "none of %" PRId64 " may go on", n);
+    } else if (planned > 0) {
+        snprintf(buf, bytes, "the best %" PRId64 " of each bracket go on",
+                 planned);
     } else {
-        snprintf(buf, bytes, "the best %" PRId64 " of %" PRId64, cut, n);
+        snprintf(buf, bytes, "how many go on is the rule of %s",
+                 tri_sched_name(a->study->scheduler.kind));
     }
     return buf;
 }
@@ -166,18 +173,30 @@ static char *decision(const about *a, const tri_rung_story *r, char *buf,
     char time[32];
 
     if (r->promoted) {
-        snprintf(buf, bytes, "promoted at %s as %s; %s may go on",
+        snprintf(buf, bytes, "promoted at %s as %s; %s",
                  tri_app_duration(r->promoted_s, time, sizeof time),
                  place_text(&r->at_promotion, place, sizeof place),
-                 cut_text(a, r->at_promotion.results, cut, sizeof cut));
+                 cut_text(a, r, r->at_promotion.results, cut, sizeof cut));
     } else if (top > 0 && r->rung == top - 1) {
         snprintf(buf, bytes, "the top rung: nothing further to reach");
     } else {
-        snprintf(buf, bytes, "not promoted: %s now; %s may go on",
+        snprintf(buf, bytes, "not promoted: %s now; %s",
                  place_text(&r->now, place, sizeof place),
-                 cut_text(a, r->now.results, cut, sizeof cut));
+                 cut_text(a, r, r->now.results, cut, sizeof cut));
     }
     return buf;
+}
+
+/* Whether more may come. */
+static const char *outlook(const about *a)
+{
+    if (a->progress.state == TRI_CTL_ENDED && a->progress.ended_resumable) {
+        return "; the job ended, and tune --resume goes on";
+    }
+    return a->progress.state == TRI_CTL_ENDED ||
+                           a->progress.state == TRI_CTL_FINALS
+                   ? ", and the search is over"
+                   : "; it may still be, as results come in";
 }
 
 static void stopped_at_rung(const about *a, char *buf, size_t bytes)
@@ -200,9 +219,7 @@ static void stopped_at_rung(const about *a, char *buf, size_t bytes)
     } else {
         snprintf(buf, bytes, "at rung %d (%" PRId64 " %s) it is %s%s", r->rung,
                  r->resource, tri_unit_name(a->study->resource.unit), what,
-                 ended || a->progress.state == TRI_CTL_FINALS
-                         ? ", and the search is over"
-                         : "; it may still be, as results come in");
+                 outlook(a));
     }
 }
 

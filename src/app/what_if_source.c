@@ -131,7 +131,14 @@ static tri_status make_curve(tri_what_if_source *s, tri_what_if_run *run)
         st = tri_curve_create_recorded(run->study, &r, 1, &run->curve);
     }
     tri_recorded_fini(&r);
-    return st == TRI_OK && isnan(s->best) ? find_best(s, run) : st;
+    TRI_TRY(st);
+    if (isnan(s->best)) {
+        TRI_TRY(find_best(s, run));
+    }
+    return isnan(s->best)
+                   ? TRI_FAIL(TRI_EEMPTY, "nothing to compare: no run of the "
+                                          "record has a result")
+                   : TRI_OK;
 }
 
 tri_status tri_what_if_run_init(tri_what_if_source *source,
