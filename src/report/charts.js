@@ -75,11 +75,11 @@ const gradient = (list, n) => Array.from({length: n}, (_, i) => {
   return list[Math.round(i * (list.length - 1) / Math.max(1, n - 1))];
 });
 
-/* Intervals as short lines; data [[lo x, lo y], [hi x, hi y]]. */
+/* Intervals as short pieces of a line; data [[lo x, lo y], [hi x, hi y]]. */
 const intervals = (color, data, width) => ({
-  type: "lines", coordinateSystem: "cartesian2d", silent: true, z: 2,
-  lineStyle: {color, width, opacity: width > 2 ? 0.6 : 0.5, curveness: 0},
-  data: data.map(coords => ({coords}))});
+  type: "line", symbol: "none", silent: true, z: 2, connectNulls: false,
+  lineStyle: {color, width, opacity: width > 2 ? 0.6 : 0.5, cap: "butt"},
+  data: data.flatMap(([lo, hi]) => [lo, hi, ["-", "-"]])});
 
 /* ---- the best, the rungs ------------------------------------------------ */
 
@@ -214,7 +214,9 @@ function coordinates() {
 /* Rows of the two series: with a result, without. */
 const rowsOf = has => columns.trial.map((_, i) => i)
     .filter(i => missing(valueOf("objective", i)) !== has);
-const parallelRows = [rowsOf(true), rowsOf(false)];
+const parallelRows = [rowsOf(true).sort((a, b) => /* the best on top */
+    compare(columns.objective[a], columns.objective[b], !objective.maximize)),
+    rowsOf(false)];
 
 /* Middle nine tenths of the objectives, so that no outlier takes all colours.
  */
@@ -239,7 +241,7 @@ function parallel(c) {
   const list = trials.shown > 0 ? coordinates() : [];
   if (list.length < 2) return null;
   const n = parallelRows[0].length;
-  const opacity = n > 3000 ? 0.12 : n > 500 ? 0.3 : 0.7;
+  const opacity = n > 3000 ? 0.08 : n > 500 ? 0.3 : 0.7;
   const last = list.length - 1;
   const [min, max] = columns.objective ? colorRange() : [0, 1];
   const scale = objective.maximize ? c.scale : c.scale.slice().reverse();

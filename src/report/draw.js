@@ -70,19 +70,24 @@ matchMedia("(prefers-color-scheme: dark)").addEventListener("change",
     () => drawAll(isDark()));
 addEventListener("resize", () => charts.forEach(c => c.resize()));
 
-/* On paper: dark on white, as wide as the page. */
+/* On paper: dark on white, as wide as a page of A4 or Letter holds. */
+const PAPER = 630;
 let screenTheme;
 addEventListener("beforeprint", () => {
   screenTheme = document.documentElement.dataset.theme;
   document.documentElement.dataset.theme = "light";
   drawAll(false);
-  charts.forEach(c => c.resize());
+  charts.forEach(c => {
+    const half = c.getDom().parentNode.classList.contains("three");
+    c.resize({width: half ? PAPER / 2 : PAPER});
+    c.getZr().flush();
+  });
 });
 addEventListener("afterprint", () => {
   if (screenTheme) document.documentElement.dataset.theme = screenTheme;
   else delete document.documentElement.dataset.theme;
   drawAll(isDark());
-  charts.forEach(c => c.resize());
+  charts.forEach(c => c.resize({width: "auto"}));
 });
 
 if (!data.library) {

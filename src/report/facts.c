@@ -69,7 +69,7 @@ static json_t *record(const tri_report_part *p)
     char text[200];
 
     add_text(a, "file", p->source->file);
-    snprintf(text, sizeof text, "%" PRIu64, p->study->seed);
+    snprintf(text, sizeof text, "%" PRIu64, p->source->seed);
     add_text(a, "seed", text);
     if (l->n_openings > 0) {
         const tri_opening *o = &l->openings[l->n_openings - 1];

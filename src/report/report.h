@@ -70,6 +70,7 @@ typedef struct tri_report_source { /* all borrowed */
     const tri_ctl *ctl;            /* at the end of the record */
     const tri_ledger *ledger;      /* likewise */
     const tri_replay *replay;      /* what the replay said; NULL */
+    uint64_t seed;                 /* of its first opening */
     const char *file;              /* the record's name, for the page */
     const char *state;             /* of the study: "done", "search", ... */
     const char *unit;              /* of the objective: "tokens/s" */

@@ -35,10 +35,11 @@ static json_t *result_trial(const tri_run_view *run)
     return json_integer(run->trial);
 }
 
-/* Every so many results are shown. */
-static int64_t stride_of(const tri_ledger *ledger)
+/* Whether row i of n is one of an even choice of at most TRI_REPORT_ROWS. */
+static int is_chosen(int64_t i, int64_t n)
 {
-    return (ledger->n_ended + TRI_REPORT_ROWS - 1) / TRI_REPORT_ROWS;
+    return n <= TRI_REPORT_ROWS || i == 0 ||
+           i * TRI_REPORT_ROWS / n != (i - 1) * TRI_REPORT_ROWS / n;
 }
 
 static int64_t count_results(const tri_report_part *p)
@@ -57,7 +58,6 @@ static int64_t count_results(const tri_report_part *p)
 static json_t *result_column(const tri_report_part *p, result_fn cell)
 {
     const tri_ledger *ledger = p->source->ledger;
-    int64_t stride = stride_of(ledger);
     double best = NAN;
     json_t *a = json_array();
 
@@ -70,7 +70,7 @@ static json_t *result_column(const tri_report_part *p, result_fn cell)
         }
         if (tri_report_better(p->study, run.objective, best)) {
             best = run.objective;
-        } else if (i % stride != 0) {
+        } else if (!is_chosen(i, ledger->n_ended)) {
             continue;
         }
         json_array_append_new(a, cell(&run));
@@ -239,7 +239,9 @@ json_t *tri_report_rungs(const tri_report_part *p)
     free(values);
     if (json_array_size(a) == 0) {
         json_decref(a);
-        return tri_report_because(p, "rungs", "No run has reached a rung.");
+        return tri_report_because(p, "rungs",
+                                  "No run has given a result at any rung, and "
+                                  "none is under way.");
     }
     return a;
 }

@@ -64,7 +64,8 @@ function table(heads, rows, rowClass) {
   const isNumber = heads.map((_, i) =>
       rows.some(r => typeof r[i] === "number"));
   const cell = (tag, v, i) => el(tag,
-      {class: isNumber[i] ? "n" : String(v).length > 40 ? "text" : null},
+      {class: isNumber[i] ? "n" : tag === "td" && (v instanceof Node
+          || String(v).length > 40) ? "text" : null},
       v instanceof Node ? v : typeof v === "number" ? number(v)
                                                     : missing(v) ? "–" : v);
   return el("div", {class: "scroll"}, el("table", {},

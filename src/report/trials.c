@@ -33,8 +33,11 @@ static json_t *levels_of(const tri_param *param)
     char text[256];
 
     for (int i = 0; i < param->domain.n_values; i++) {
-        tri_value_print(param->domain.values[i], text, sizeof text);
-        json_array_append_new(a, tri_report_string(text));
+        const tri_value v = param->domain.values[i];
+
+        tri_value_print(v, text, sizeof text);
+        json_array_append_new(
+                a, tri_report_string(v.type == TRI_WORD ? v.u.word : text));
     }
     return a;
 }
