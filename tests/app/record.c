@@ -81,22 +81,3 @@ json_t *record_ask(const char *command)
     assert_int_equal(ran->status, 0);
     return cli_json(ran);
 }
-
-int64_t record_find(const char *key, const char *text)
-{
-    char command[64];
-
-    for (int64_t i = 0; i < RECORD_TRIALS; i++) {
-        json_t *o;
-        int found;
-
-        snprintf(command, sizeof command, "explain proc.h5 %d", (int)i);
-        o = record_ask(command);
-        found = strcmp(record_text(o, key), text) == 0;
-        json_decref(o);
-        if (found) {
-            return i;
-        }
-    }
-    return -1;
-}

@@ -18,7 +18,5 @@ double record_number(const json_t *o, const char *key);
 const char *record_text(const json_t *o, const char *key);
 /* The JSON of a command that must end well; owned. */
 json_t *record_ask(const char *command);
-/* The first trial for which explain's `key` is `text`; -1. */
-int64_t record_find(const char *key, const char *text);
 
 #endif
