@@ -336,7 +336,7 @@ tri_status tri_thinker_decide(tri_thinker *t, const tri_snapshot *s,
     if (!t->model) {
         return add_design(t, s, a, wanted);
     }
-    TRI_TRY(tri_risk(&t->known, t->feasible, t->encoding, s, wanted, &risk));
+    TRI_TRY(tri_risk(t->feasible, t->encoding, s, wanted, &risk));
     n_random = random_count(t, s, wanted);
     TRI_TRY(add_best(t, s, cancel, a, wanted - n_random, risk));
     add_random(t, s, a, n_random, risk);

@@ -17,20 +17,61 @@
 #define RISK_FIRST 0.5
 #define SHARE      0.04
 
-/* Launches and failures after the FREEth failure, in the order that they are
- * known in; the first `blind` of those were under way when it came. */
-static void count(const tri_knowledge *k, int blind, int *launched, int *failed)
+/* A trial, and whether it failed wherever it ran. */
+typedef struct fate {
+    int64_t trial;
+    int failed;
+} fate;
+
+static int by_trial(const void *a, const void *b)
+{
+    const fate *p = a, *q = b;
+
+    return (p->trial > q->trial) - (p->trial < q->trial);
+}
+
+/* [out] own trials that ended, in the order that they were created in (that of
+ * records is another), owned. */
+static tri_status list_fates(const tri_snapshot *s, fate **out, int *n_out)
+{
+    fate *list = malloc(((size_t)s->n_records + 1) * sizeof *list);
+    int n = 0;
+
+    if (!list) {
+        return TRI_FAIL(TRI_ENOMEM, "no memory to think");
+    }
+    for (int i = 0; i < s->n_records; i++) {
+        list[i] = (fate){s->records[i].trial, s->records[i].failed != 0};
+    }
+    qsort(list, (size_t)s->n_records, sizeof *list, by_trial);
+    for (int i = 0; i < s->n_records; i++) {
+        if (n > 0 && list[n - 1].trial == list[i].trial) {
+            list[n - 1].failed &= list[i].failed;
+        } else {
+            list[n++] = list[i];
+        }
+    }
+    *out = list;
+    *n_out = n;
+    return TRI_OK;
+}
+
+/* Launches and failures after the FREEth failure.  When a trial started is not
+ * known here: as many as are under way now are taken to have been so when it
+ * came. */
+static int count(const fate *list, int n, int blind, int *launched, int *failed)
 {
     int all = 0;
 
     *launched = *failed = 0;
-    for (int i = 0; i < k->n_labels; i++) {
+    for (int i = 0; i < n; i++) {
         if (all >= FREE && blind-- <= 0) {
             ++*launched;
-            *failed += k->failed[i];
+            *failed += list[i].failed;
         }
-        all += k->failed[i];
+        all += list[i].failed;
     }
+    return all;
 }
 
 /* What is under way is believed to fail so many times. */
@@ -54,18 +95,23 @@ static tri_status expect(const tri_feasibility *f, const tri_encoding *e,
     return TRI_OK;
 }
 
-tri_status tri_risk(const tri_knowledge *k, const tri_feasibility *f,
-                    const tri_encoding *e, const tri_snapshot *s, int wanted,
-                    double *risk)
+tri_status tri_risk(const tri_feasibility *f, const tri_encoding *e,
+                    const tri_snapshot *s, int wanted, double *risk)
 {
-    int launched, failed;
+    int n, launched, failed, all;
     double due, account;
+    fate *list;
 
     *risk = RISK_FIRST;
-    if (k->n_failed < FREE || !f || wanted < 1) {
+    if (!f || wanted < 1) {
         return TRI_OK;
     }
-    count(k, s->n_pending + wanted - 1, &launched, &failed);
+    TRI_TRY(list_fates(s, &list, &n));
+    all = count(list, n, s->n_pending + wanted - 1, &launched, &failed);
+    free(list);
+    if (all < FREE) {
+        return TRI_OK;
+    }
     TRI_TRY(expect(f, e, s, &due));
     account = SHARE * (launched + s->n_pending + wanted) - failed - due;
     *risk = fmax(SHARE, fmin(account / wanted, RISK_FIRST));

@@ -139,12 +139,13 @@ typedef struct tri_choice {
 } tri_choice;
 
 /*
- * The `wanted` best of the pool by the acquisition times the square of the
+ * The `wanted` best of the pool by the acquisition times a power of the
  * probability to run, each with the ones before it believed in (kriging
- * believer; Ginsbourger et al., 2010), the model left as it was.  Scores are
- * exact for what is chosen: candidates are looked at in the order of an upper
- * bound, until none can be better.  Returns the number chosen; marks them
- * taken.  `cancel` as in tri_thinker_answer.
+ * believer; Ginsbourger et al., 2010), the model left as it was.  Candidates are
+ * looked at in the order of an upper bound until none can be better, or until
+ * the work for one choice is spent: then it is the best of those looked at.
+ * Returns the number chosen; marks them taken.  `cancel` as in
+ * tri_thinker_answer.
  */
 tri_status tri_acquire(tri_pool *p, const tri_belief_model *m,
                        tri_acquisition how, int wanted, uint64_t seed,
@@ -154,11 +155,10 @@ tri_status tri_acquire(tri_pool *p, const tri_belief_model *m,
  * NeurIPS 2023). */
 double tri_log_ei(double z);
 
-/* [out] *risk: how likely each of `wanted` new runs may fail.  `f`: NULL where
- * nothing is known.  TRI_ENOMEM. */
-tri_status tri_risk(const tri_knowledge *k, const tri_feasibility *f,
-                    const tri_encoding *e, const tri_snapshot *s, int wanted,
-                    double *risk);
+/* [out] *risk: how likely each of `wanted` new runs may fail, by what failed in
+ * this study.  `f`: NULL where nothing is known.  TRI_ENOMEM. */
+tri_status tri_risk(const tri_feasibility *f, const tri_encoding *e,
+                    const tri_snapshot *s, int wanted, double *risk);
 
 /* The candidate of `tries` random ones that is farthest from all points
  * x[n][width]; -1 if there is none. */
