@@ -2,9 +2,9 @@
  * What fails: that it is learned, that it is avoided, and that what is worse
  * than a known failure is not tried.
  */
-#include "trireme/think.h"
-
 #include "tests/tri_cmocka.h"
+
+#include "src/propose/think_internal.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -196,11 +196,74 @@ static void what_is_worse_than_a_failure_is_not_tried(void **state)
     end(&s);
 }
 
+/* What may be risked, after `n` random launches, each in `order`. */
+static double risk_of(const story *s, const int *order)
+{
+    tri_record records[LAUNCHES];
+    tri_snapshot snapshot = {.wanted = 1, .n_records = s->n};
+    tri_encoding *e;
+    tri_knowledge k;
+    tri_feasibility *f;
+    double risk;
+
+    for (int i = 0; i < s->n; i++) {
+        records[i] = s->records[order[i]];
+    }
+    snapshot.records = records;
+    assert_int_equal(tri_encoding_create(s->study->space, &e), TRI_OK);
+    assert_int_equal(tri_knowledge_init(&k, e, &snapshot, 0, 1), TRI_OK);
+    assert_int_equal(tri_feasibility_fit(e, k.n_labels, k.label_x, k.failed,
+                                         k.peak, 0, 1, &f),
+                     TRI_OK);
+    assert_int_equal(tri_risk(f, e, &snapshot, 1, &risk), TRI_OK);
+    tri_feasibility_destroy(f);
+    tri_knowledge_fini(&k);
+    tri_encoding_destroy(e);
+    return risk;
+}
+
+/* A snapshot lists failures after all results: launches after the tenth failure
+ * are told by the trials' numbers.  Those that ran pay for a risk. */
+static void what_may_be_risked_goes_by_trials(void **state)
+{
+    tri_rng rng = tri_rng_stream(5, 0, TRI_RNG_TEST);
+    tri_config c[PARAMS];
+    int in_turn[LAUNCHES], failures_last[LAUNCHES];
+    int n = 0;
+    story s;
+
+    (void)state;
+    begin(&s, 1);
+    while (s.n < 90) {
+        assert_int_equal(tri_space_sample(s.study->space, &rng, c), TRI_OK);
+        if (s.n_failed < FREE || !(memory(c) > 0)) {
+            run(&s, c);
+        }
+    }
+    for (int i = 0; i < s.n; i++) {
+        in_turn[i] = i;
+    }
+    for (int kind = 0; kind < 2; kind++) {
+        for (int i = 0; i < s.n; i++) {
+            if ((s.records[i].failed != 0) == kind) {
+                failures_last[n++] = i;
+            }
+        }
+    }
+    print_message("%d launches, %d after the tenth failure: risk %g and %g\n",
+                  s.n, s.after, risk_of(&s, in_turn),
+                  risk_of(&s, failures_last));
+    assert_true(risk_of(&s, in_turn) > 0.3);
+    assert_true(risk_of(&s, in_turn) == risk_of(&s, failures_last));
+    end(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
             cmocka_unit_test(nearly_all_run_after_ten_failures),
             cmocka_unit_test(what_is_worse_than_a_failure_is_not_tried),
+            cmocka_unit_test(what_may_be_risked_goes_by_trials),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
