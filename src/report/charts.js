@@ -283,7 +283,7 @@ function brushed(chart) {
 
 function importance(c) {
   const i = data.importance;
-  if (!i) return null;
+  if (!i || i.parameters.length === 0) return null;
   const list = i.parameters.slice(0, 15);
   return base(c, `The parameter that matters most is ${list[0].name}.`, {
     legend: {show: false},

@@ -108,9 +108,41 @@ STUDIES = {
     "thirty": (8, SEARCH | MODEL | {"finals", "ladders", "parallel"}, True),
     "thousand": (64, SEARCH | MODEL | {"finals", "ladders", "parallel"}, True),
     "ten-thousand": (500, SEARCH | MODEL | {"ladders", "parallel"}, True),
+    "model": (4, SEARCH | MODEL | {"ladders", "parallel", "calibration",
+                                   "memory"}, True),
     "failures": (4, {"pool", "timeline", "parallel"}, False),
     "odd": (4, SEARCH | {"importance", "pairs", "pair0", "finals", "ladders",
                          "parallel"}, True)}
+
+
+def has_charts(folder):
+    record = os.path.join(folder, "first.h5")
+    subprocess.run([make, "one", "1", record], check=True,
+                   stdout=subprocess.DEVNULL)
+    said = subprocess.run([trireme, "report", "--json", "--quiet", record],
+                          check=True, stdout=subprocess.PIPE)
+    return json.loads(said.stdout)["charts"]
+
+
+def look_at_studies(folder):
+    for study, (ranks, charts, brushes) in STUDIES.items():
+        seen = look(folder, report(folder, study, ranks))
+        check_page(study, seen, charts)
+        if brushes:
+            check_brush(study, seen, 25)
+        if study == "odd" and seen:
+            check(study, "the name is another",
+                  seen["name"].startswith('<script>alert(1) "quoted" &')
+                  and "三段櫂船" in seen["name"], seen["name"])
+
+
+def look_at_bare(folder):
+    page = os.path.join(folder, "bare.html")
+    subprocess.run([bare, "thirty", "8", page], check=True)
+    seen = look(folder, page)
+    check_page("without charts", seen, set())
+    check("without charts", "tables are missing",
+          seen and seen["tables"] >= 10, seen and seen["tables"])
 
 
 def report(folder, study, ranks):
@@ -123,26 +155,14 @@ def report(folder, study, ranks):
     return page
 
 
-def main():
-    with tempfile.TemporaryDirectory() as folder:
-        for study, (ranks, charts, brushes) in STUDIES.items():
-            page = report(folder, study, ranks)
-            seen = look(folder, page)
-            check_page(study, seen, charts)
-            if brushes:
-                check_brush(study, seen, 25)
-            if study == "odd" and seen:
-                check(study, "the name is another",
-                      seen["name"].startswith('<script>alert(1) "quoted" &')
-                      and "三段櫂船" in seen["name"], seen["name"])
-        page = os.path.join(folder, "bare.html")
-        subprocess.run([bare, "thirty", "8", page], check=True)
-        seen = look(folder, page)
-        check_page("without charts", seen, set())
-        check("without charts", "tables are missing",
-              seen and seen["tables"] >= 10, seen and seen["tables"])
-
-
-main()
-print("report in chromium:", "fail" if failures else "ok")
-sys.exit(1 if failures else 0)
+with tempfile.TemporaryDirectory() as temporary:
+    charts_built = has_charts(temporary)
+    look_at_bare(temporary)
+    if charts_built:
+        look_at_studies(temporary)
+if failures:
+    sys.exit(1)
+if not charts_built:
+    print("skipped: this build has no charts (scripts/deps fetches ECharts)")
+    sys.exit(77)
+print("report in chromium: ok")

@@ -213,6 +213,26 @@ static void ten_thousand_runs(void **state)
     json_decref(data);
 }
 
+static void led_by_a_model(void **state)
+{
+#ifndef TRI_HAVE_SEARCH
+    (void)state;
+    skip();
+#else
+    json_t *data = live("model", 4);
+    json_t *calibration = at(data, "calibration");
+    json_t *columns = at(at(data, "trials"), "columns");
+
+    (void)state;
+    assert_true(whole(calibration, "same") + whole(calibration, "other") > 20);
+    assert_true(whole(calibration, "inside") <= whole(calibration, "same"));
+    at(columns, "predicted");
+    at(columns, "predicted_lo");
+    assert_null(json_object_get(columns, "mib"));
+    json_decref(data);
+#endif
+}
+
 static void only_failures(void **state)
 {
     json_t *data = live("failures", 4);
@@ -264,11 +284,14 @@ static void odd_names(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-            cmocka_unit_test(one_run),          cmocka_unit_test(thirty_runs),
-            cmocka_unit_test(costs_add_up),     cmocka_unit_test(thousand_runs),
-            cmocka_unit_test(only_failures),    cmocka_unit_test(odd_names),
-            cmocka_unit_test(ten_thousand_runs)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(one_run),
+                                       cmocka_unit_test(thirty_runs),
+                                       cmocka_unit_test(costs_add_up),
+                                       cmocka_unit_test(thousand_runs),
+                                       cmocka_unit_test(led_by_a_model),
+                                       cmocka_unit_test(only_failures),
+                                       cmocka_unit_test(odd_names),
+                                       cmocka_unit_test(ten_thousand_runs)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -15,7 +15,7 @@ int main(int argc, char **argv)
 
     if (!text) {
         fprintf(stderr, "usage: report_make one|thirty|thousand|ten-thousand|"
-                        "failures|odd WORKERS FILE.h5\n");
+                        "model|failures|odd WORKERS FILE.h5\n");
         return 1;
     }
     world_live(&w, text, atoi(argv[2]), argv[3]);

@@ -6,6 +6,7 @@
 
 #include "trireme/curve.h"
 #include "trireme/sim.h"
+#include "trireme/think.h"
 
 #include "tests/tri_cmocka.h"
 
@@ -68,6 +69,16 @@ static const struct {
          "objective: {minimize: loss}\n"
          "resource: {unit: steps, min: 60, max: 3840, eta: 4}\n"
          "search: random\nfinals: none\nbudget: {trials: 7500}\n"},
+        {"model", "study: model\n"
+                  "model: {kind: synthetic, noise: 0.01}\n"
+                  "space:\n"
+                  "  dp: {int: [1, 8], log2: true}\n"
+                  "  lr: {float: [0.0001, 1], log: true}\n"
+                  "  width: {int: [64, 4096], log2: true}\n"
+                  "objective: {minimize: loss}\n"
+                  "resource: {unit: steps, min: 4, max: 64, eta: 4}\n"
+                  "search: {proposer: acquisition, predictor: trees}\n"
+                  "memory: 512 MiB\nfinals: none\nbudget: {trials: 60}\n"},
         {"failures", "study: failures\n"
                      "model: {kind: synthetic, fail: 1}\n"
                      "space: {a: {int: [1, 8]}, b: {int: [1, 9]}}\n"
@@ -99,17 +110,43 @@ const char *world_text(const char *name)
     return NULL;
 }
 
+/* The simulator measures no memory: some for the charts of it. */
+static void add_memory(tri_event *event)
+{
+    if (event->kind == TRI_EV_FINISHED || event->kind == TRI_EV_PAUSED) {
+        event->u.outcome.peak_bytes = (100 + event->u.outcome.run % 7 * 60)
+                                      << 20;
+    }
+}
+
+#ifdef TRI_HAVE_SEARCH
+static tri_status think(void *ctx, const tri_snapshot *snapshot,
+                        tri_ev_proposals *out)
+{
+    world *w = ctx;
+
+    if (!w->thinker) {
+        TRI_TRY(tri_thinker_create(w->study, 1, NULL, 0, &w->thinker));
+    }
+    return tri_thinker_answer(w->thinker, snapshot, NULL, out);
+}
+#endif
+
 static tri_status each(void *ctx, const tri_event *event,
                        const tri_commands *commands, tri_ctl *ctl)
 {
     world *w = ctx;
+    tri_event copy = *event;
     tri_commands own;
 
     (void)commands;
     TRI_TRY(tri_ledger_note(&w->ledger, event, 0, ctl));
     if (w->record) {
-        TRI_TRY(tri_ctl_feed(w->recorded, event, &own));
-        TRI_TRY(tri_record_event(w->record, event, &own, w->recorded));
+        if (w->study->memory_bytes > 0) {
+            add_memory(&copy);
+        }
+        TRI_TRY(tri_ctl_feed(w->recorded, &copy, &own));
+        TRI_TRY(tri_record_event(w->record, &copy, &own, w->recorded));
     }
     return TRI_OK;
 }
@@ -144,7 +181,6 @@ void world_live(world *w, const char *text, int workers, const char *path)
                                     .command_line = ""};
     tri_sim_settings settings;
     tri_sim_result result;
-    tri_study *study = NULL;
     tri_curve *curve = NULL;
     int epoch;
 
@@ -156,18 +192,26 @@ void world_live(world *w, const char *text, int workers, const char *path)
     settings.reports = 1;
     settings.each = each;
     settings.ctx = w;
-    must(tri_study_parse(text, strlen(text), "study.yaml", NULL, NULL, &study));
+#ifdef TRI_HAVE_SEARCH
+    settings.think = think;
+    settings.think_ctx = w;
+#endif
+    must(tri_study_parse(text, strlen(text), "study.yaml", NULL, NULL,
+                         &w->study));
     if (path) {
         must(tri_record_prepare());
         must(tri_record_open(path, 0, &facts, &w->record, &w->recorded,
                              &epoch));
     }
-    must(tri_curve_create(study, settings.cost_s, &curve));
-    must(tri_sim_run(study, curve, &settings, &result, &w->ctl));
+    must(tri_curve_create(w->study, settings.cost_s, &curve));
+    must(tri_sim_run(w->study, curve, &settings, &result, &w->ctl));
     close_record(w);
     tri_sim_result_fini(&result);
     tri_curve_destroy(curve);
-    tri_study_destroy(study);
+#ifdef TRI_HAVE_SEARCH
+    tri_thinker_destroy(w->thinker);
+#endif
+    tri_study_destroy(w->study);
 }
 
 void world_fini(world *w)

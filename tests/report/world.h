@@ -15,6 +15,9 @@ typedef struct world {
      * feeds. */
     tri_record *record;
     tri_ctl *recorded;
+    /* While it lives. */
+    tri_study *study;
+    struct tri_thinker *thinker;
 } world;
 
 /* Run the study `text` on `workers` ranks, hosts of eight; where `path` is
@@ -24,7 +27,8 @@ void world_fini(world *w);
 /* The report's data of it.  Owned. */
 json_t *world_data(const world *w);
 
-/* Studies of about so many runs; only failures; odd names. */
+/* Studies of about so many runs; led by a model; only failures; odd
+ * names. */
 const char *world_text(const char *name);
 
 #endif

@@ -48,7 +48,8 @@ after=$(sbatch --parsable --dependency="afterany:$job" \
 ends 90 "$after"
 expect "code by srun" "$(code "$job")" 0:0
 expect "code of the report" "$(code "$after")" 0:0
-for file in status.txt status.json best.txt best.json trials.csv runs.csv; do
+for file in status.txt status.json best.txt best.json trials.csv runs.csv \
+    report.html; do
     [ -s "batch.report/$file" ] || fail "no batch.report/$file"
 done
 
