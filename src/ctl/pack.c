@@ -525,19 +525,19 @@ static int take(tri_pack *p, int n, int *out)
     return 1;
 }
 
-int tri_pack_take(tri_pack *p, int n, const int * not, int n_not, int *out)
+int tri_pack_take(tri_pack *p, int n, const int *avoid, int n_avoid, int *out)
 {
     int took;
 
     if (p->shapes.n > SHAPES_MOST && p->n_levels > 1 && !p->broken) {
         p->broken = reshape_all(p, p->shapes.unit) != TRI_OK;
     }
-    for (int i = 0; i < n_not; i++) {
-        set_free(p, not [i], 0);
+    for (int i = 0; i < n_avoid; i++) {
+        set_free(p, avoid[i], 0);
     }
     took = !p->broken && take(p, n, out);
-    for (int i = 0; i < n_not; i++) {
-        refresh(p, not [i]);
+    for (int i = 0; i < n_avoid; i++) {
+        refresh(p, avoid[i]);
     }
     return took;
 }

@@ -58,10 +58,10 @@ void tri_pack_fini(tri_pack *p);
 /* Whether a slot may be used, and whether a group has it: free is what may be
  * used, is not taken and is in no unit that is another's alone. */
 void tri_pack_set(tri_pack *p, int slot, int usable, int taken);
-/* Take `n` slots, none of the `n_not` in `not`.  [out] out[n], ascending: the
- * order of the mesh.  Returns 0, and takes nothing, if fewer are free, or where
- * memory has run out (`broken`). */
-int tri_pack_take(tri_pack *p, int n, const int * not, int n_not, int *out);
+/* Take `n` slots, none of the `n_avoid` in `avoid`.  [out] out[n], ascending:
+ * the order of the mesh.  Returns 0, and takes nothing, if fewer are free, or
+ * where memory has run out (`broken`). */
+int tri_pack_take(tri_pack *p, int n, const int *avoid, int n_avoid, int *out);
 
 /* ---- between pack.c and pack_several.c ----------------------------------- */
 

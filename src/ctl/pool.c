@@ -289,14 +289,14 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-int tri_ctl_take_ranks(tri_ctl *ctl, int n, const int32_t * not, int n_not,
+int tri_ctl_take_ranks(tri_ctl *ctl, int n, const int32_t *avoid, int n_avoid,
                        int32_t *out)
 {
     int opens = needs_benched(ctl, n);
     int took, n_off = 0;
 
-    for (int i = 0; i < n_not; i++) {
-        const tri_rank_row *r = tri_ctl_rank_row(ctl, not [i]);
+    for (int i = 0; i < n_avoid; i++) {
+        const tri_rank_row *r = tri_ctl_rank_row(ctl, avoid[i]);
 
         if (r) {
             ctl->kept_off[n_off++] = r->slot;

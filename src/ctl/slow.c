@@ -159,10 +159,10 @@ tri_status tri_ctl_take_for(tri_ctl *ctl, int64_t trial, tri_phase phase, int n,
                             int32_t *ranks)
 {
     int64_t suspect = suspect_of(ctl, trial, phase);
-    const int32_t *not = NULL;
-    int n_not = suspect < 0 ? 0 : tri_ctl_elsewhere(ctl, suspect, n, &not );
+    const int32_t *avoid = NULL;
+    int n_avoid = suspect < 0 ? 0 : tri_ctl_elsewhere(ctl, suspect, n, &avoid);
 
-    if (tri_ctl_take_ranks(ctl, n, not, n_not > 0 ? n_not : 0, ranks)) {
+    if (tri_ctl_take_ranks(ctl, n, avoid, n_avoid > 0 ? n_avoid : 0, ranks)) {
         return TRI_OK;
     }
     if (ctl->pack.broken) {

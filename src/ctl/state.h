@@ -326,9 +326,9 @@ void tri_ctl_bench_rank(tri_ctl *ctl, int32_t rank);
 int tri_ctl_room(const tri_ctl *ctl, int n);
 /* Whether any group can start now. */
 int tri_ctl_has_room(const tri_ctl *ctl);
-/* Take `n` ranks, none of the `n_not` in `not`.  [out] out[n], in the order of
- * the mesh.  0: fewer are free. */
-int tri_ctl_take_ranks(tri_ctl *ctl, int n, const int32_t * not, int n_not,
+/* Take `n` ranks, none of the `n_avoid` in `avoid`.  [out] out[n], in the order
+ * of the mesh.  0: fewer are free. */
+int tri_ctl_take_ranks(tri_ctl *ctl, int n, const int32_t *avoid, int n_avoid,
                        int32_t *out);
 
 /* ---- slow.c: slow ranks (trireme/slow.h) ------------------------------ */
