@@ -50,16 +50,31 @@ static int is_judged(const tri_ctl *ctl, const tri_run_view *v)
            v->slow == TRI_SLOW_NOT && !isnan(v->objective);
 }
 
-static int have_a_rank_in_common(const tri_run_view *a, const tri_run_view *b)
+static void mark(const tri_ctl *ctl, const tri_run_view *v, uint8_t marked)
 {
-    for (int i = 0; i < a->n_ranks; i++) {
-        for (int k = 0; k < b->n_ranks; k++) {
-            if (a->ranks[i] == b->ranks[k]) {
-                return 1;
-            }
+    for (int i = 0; i < v->n_ranks; i++) {
+        tri_rank_row *r = tri_ctl_rank_row(ctl, v->ranks[i]);
+
+        if (r) {
+            r->marked = marked;
         }
     }
-    return 0;
+}
+
+/* Both are of this opening, so that their ranks have rows. */
+static int have_a_rank_in_common(const tri_ctl *ctl, const tri_run_view *a,
+                                 const tri_run_view *b)
+{
+    int common = 0;
+
+    mark(ctl, a, 1);
+    for (int i = 0; i < b->n_ranks && !common; i++) {
+        const tri_rank_row *r = tri_ctl_rank_row(ctl, b->ranks[i]);
+
+        common = r && r->marked;
+    }
+    mark(ctl, a, 0);
+    return common;
 }
 
 /* ---- elsewhere ---------------------------------------------------------- */
@@ -203,7 +218,7 @@ static int is_suspect(tri_ctl *ctl, const tri_run_view *v, int64_t other)
     }
     o = &ctl->runs[other].v;
     if (!is_judged(ctl, v) || !is_judged(ctl, o) ||
-        have_a_rank_in_common(v, o)) {
+        have_a_rank_in_common(ctl, v, o)) {
         return 0;
     }
     if (!is_slower(ctl, v, o)) {
@@ -276,7 +291,7 @@ tri_status tri_ctl_judge(tri_ctl *ctl, int64_t suspect, int64_t run)
     tri_run_view *v = &ctl->runs[suspect].v;
     const tri_run_view *o = run >= 0 ? &ctl->runs[run].v : NULL;
     int compares = o && v->epoch == ctl->epoch && is_judged(ctl, o) &&
-                   !have_a_rank_in_common(v, o);
+                   !have_a_rank_in_common(ctl, v, o);
 
     v->slow = TRI_SLOW_NOT;
     if (compares && is_slower(ctl, v, o)) {

@@ -99,6 +99,7 @@ typedef struct tri_rank_row {
     uint8_t state, struck, oversubscribed;
     uint8_t benched; /* slow: used where there are too few others */
     uint8_t flags;   /* against it */
+    uint8_t marked;  /* scratch of slow.c: of the run that is compared */
     int slot;
     int64_t run; /* -1 */
 } tri_rank_row;
