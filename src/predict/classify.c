@@ -315,7 +315,7 @@ tri_status tri_classifier_fit(const tri_encoding *e, int n, const double *x,
     if (!c) {
         return TRI_FAIL(TRI_ENOMEM, "no memory for a model of failures");
     }
-    tri_gp_form_init(&c->form, e, 0, 0);
+    tri_gp_form_init(&c->form, e, 0);
     c->n = n < ROWS_MOST ? n : ROWS_MOST;
     c->theta = malloc((size_t)c->form.n * sizeof *c->theta);
     c->in_plane = calloc((size_t)c->form.width + 1, 1);

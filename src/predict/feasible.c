@@ -131,7 +131,7 @@ static tri_status fit_peaks(tri_feasibility *f, const tri_encoding *e, int n,
         }
     }
     if (s.n >= PEAKS_LEAST) {
-        st = tri_gp_fit(e, &s, 0, NULL, &f->peaks);
+        st = tri_gp_fit(e, &s, NULL, &f->peaks);
     }
     free(rows);
     return st;

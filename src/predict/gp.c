@@ -256,7 +256,7 @@ static void take(tri_model *m, const tri_samples *s, const choice *c, int most)
 
     m->n = n;
     m->mean = 0;
-    for (int i = 0; i < n && m->centred; i++) {
+    for (int i = 0; i < n; i++) {
         m->mean += s->y[which[i]] / n;
     }
     for (int i = 0; i < n; i++) {
@@ -318,7 +318,7 @@ static tri_status fit_into(tri_model *m, const tri_samples *s,
     return factor(m);
 }
 
-tri_status tri_gp_fit(const tri_encoding *e, const tri_samples *s, int linear,
+tri_status tri_gp_fit(const tri_encoding *e, const tri_samples *s,
                       const tri_model *before, tri_model **out)
 {
     tri_model *m = calloc(1, sizeof *m);
@@ -332,8 +332,7 @@ tri_status tri_gp_fit(const tri_encoding *e, const tri_samples *s, int linear,
         st = TRI_FAIL(TRI_ENOMEM, "no memory for a model");
     }
     if (st == TRI_OK) {
-        tri_gp_form_init(&m->form, e, resources_differ(s), linear);
-        m->centred = !linear;
+        tri_gp_form_init(&m->form, e, resources_differ(s));
         for (int i = 0; i < s->n && s->resource; i++) {
             m->top = fmax(m->top, s->resource[i]);
         }
@@ -356,7 +355,7 @@ static tri_status gp_fit(const tri_encoding *e, const tri_samples *s,
                          tri_model **out)
 {
     (void)seed;
-    return tri_gp_fit(e, s, 0, before, out);
+    return tri_gp_fit(e, s, before, out);
 }
 
 /* ---- use
@@ -509,7 +508,7 @@ static tri_status gp_update(tri_model *m, const tri_samples *s)
                        s->resource ? s->resource[i] : 1));
     }
     m->mean = 0;
-    for (int i = 0; i < s->n && m->centred; i++) {
+    for (int i = 0; i < s->n; i++) {
         m->mean += s->y[i] / s->n;
     }
     for (int i = 0; i < s->n; i++) {

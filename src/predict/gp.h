@@ -1,6 +1,6 @@
 /*
  * The Gaussian process's model, for the files that make it up: gp.c (fit,
- * predict, add), gp_screen.c (single precision), feasible.c (labels).
+ * predict, add), gp_screen.c (single precision), feasible.c (peaks).
  */
 #ifndef TRI_SRC_PREDICT_GP_H
 #define TRI_SRC_PREDICT_GP_H
@@ -12,8 +12,7 @@ struct tri_model {
     double *theta; /* form.n hyper-parameters */
     int n, room;
     double top;     /* the largest resource */
-    int centred;    /* about the values' mean, else about 0 */
-    double mean;    /* 0 if not centred */
+    double mean;    /* of the values */
     double *x;      /* room x width */
     double *share;  /* resources as shares of the largest */
     double *y;      /* centred */
@@ -27,8 +26,8 @@ struct tri_model {
     double *spare; /* n */
 };
 
-/* As the predictor's fit; `linear`: with a linear part, and about 0. */
-tri_status tri_gp_fit(const tri_encoding *e, const tri_samples *s, int linear,
+/* As the predictor's fit, which no seed changes. */
+tri_status tri_gp_fit(const tri_encoding *e, const tri_samples *s,
                       const tri_model *before, tri_model **out);
 void tri_gp_destroy(tri_model *m);
 void tri_gp_predict(const tri_model *m, const double *x, int n, double resource,

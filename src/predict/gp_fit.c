@@ -38,14 +38,13 @@ typedef struct fit {
     tri_gp_points points;
     const tri_cancel *cancel;
     /* n x n each, of which the lower triangle: */
-    double *k;      /* the covariance, then its factor, then its inverse */
-    double *m;      /* the Matern part */
-    double *c;      /* its slopes, then weights of the gradient by lengths */
-    double *linear; /* products about the middle; NULL: none */
-    double *alpha;  /* n */
-    double *sums;   /* n */
-    double *ones;   /* n */
-    double *gx;     /* n x width */
+    double *k;     /* the covariance, then its factor, then its inverse */
+    double *m;     /* the Matern part */
+    double *c;     /* its slopes, then weights of the gradient by lengths */
+    double *alpha; /* n */
+    double *sums;  /* n */
+    double *ones;  /* n */
+    double *gx;    /* n x width */
 } fit;
 
 /* What an axis means until data say more. */
@@ -81,9 +80,6 @@ void tri_gp_prior(const tri_gp_form *form, double *theta)
         theta[tri_gp_at(form, TRI_GP_B)] = -0.5;
         theta[tri_gp_at(form, TRI_GP_DECAY)] = -1;
     }
-    if (form->has_linear) {
-        theta[tri_gp_at(form, TRI_GP_L)] = 0.7;
-    }
 }
 
 static void bounds(const tri_gp_form *form, double *lo, double *hi)
@@ -108,7 +104,7 @@ static double along_of(const fit *f, double decay, int i, int j)
 }
 
 typedef struct parts { /* of the covariance, unlogged */
-    double f, r, b, decay, l;
+    double f, r, b, decay;
 } parts;
 
 static parts parts_of(const tri_gp_form *form, const double *theta)
@@ -119,9 +115,6 @@ static parts parts_of(const tri_gp_form *form, const double *theta)
         p.r = exp(2 * theta[tri_gp_at(form, TRI_GP_R)]);
         p.b = exp(2 * theta[tri_gp_at(form, TRI_GP_B)]);
         p.decay = exp(theta[tri_gp_at(form, TRI_GP_DECAY)]);
-    }
-    if (form->has_linear) {
-        p.l = exp(2 * theta[tri_gp_at(form, TRI_GP_L)]);
     }
     return p;
 }
@@ -141,9 +134,6 @@ TRI_CLONES static void build_row(const fit *f, parts p, int i)
         double along = p.decay / (share[i] + share[j] + p.decay);
 
         k[j] += along * (p.r * matern[j] + p.b);
-    }
-    for (int j = 0; j <= i && f->linear; j++) {
-        k[j] += p.l * f->linear[from + (size_t)j];
     }
 }
 
@@ -199,7 +189,7 @@ static double solve(fit *f)
 }
 
 typedef struct sums { /* of the lower triangle, both halves counted */
-    double f, r, b, decay, l, noise;
+    double f, r, b, decay, noise;
 } sums;
 
 /* Sums of row i over j < i, by weights alpha alpha' - k^-1; c gets the weights
@@ -248,20 +238,6 @@ TRI_CLONES static double add_row(const fit *f, double ff, int i)
     return sum;
 }
 
-TRI_CLONES static double add_linear(const fit *f, int i)
-{
-    size_t from = (size_t)i * (size_t)f->points.n;
-    const double *restrict inverse = f->k + from;
-    const double *restrict product = f->linear + from;
-    const double *restrict alpha = f->alpha;
-    double sum = 0;
-
-    for (int j = 0; j < i; j++) {
-        sum += (alpha[i] * alpha[j] - inverse[j]) * product[j];
-    }
-    return 2 * sum + (alpha[i] * alpha[i] - inverse[i]) * product[i];
-}
-
 static void add_all(const fit *f, parts p, sums *s)
 {
     for (int i = 0; i < f->points.n; i++) {
@@ -278,9 +254,6 @@ static void add_all(const fit *f, parts p, sums *s)
             s->r += p.r * along * own;
             s->b += p.b * along * own;
             s->decay += (p.r + p.b) * along * (1 - along) * own;
-        }
-        if (f->linear) {
-            s->l += p.l * add_linear(f, i);
         }
     }
 }
@@ -339,7 +312,6 @@ static void gradient(fit *f, const double *theta, double *g)
     part_gradient(form, TRI_GP_R, s.r, g);
     part_gradient(form, TRI_GP_B, s.b, g);
     part_gradient(form, TRI_GP_DECAY, s.decay, g);
-    part_gradient(form, TRI_GP_L, s.l, g);
 }
 
 /* Minus the logarithm of the prior, z deviations from its mean, and its slope.
@@ -390,42 +362,13 @@ static void priors(fit *f)
     for (int i = 0; i < f->form->n; i++) {
         f->sd[i] = i < f->form->n_axes ? LENGTH_SD : 1;
     }
-    if (f->form->has_linear) { /* labels: no free scale */
-        f->sd[tri_gp_at(f->form, TRI_GP_F)] = 0.5;
-        f->sd[tri_gp_at(f->form, TRI_GP_N)] = 0.5;
-        f->sd[tri_gp_at(f->form, TRI_GP_L)] = 0.5;
-        f->mean[tri_gp_at(f->form, TRI_GP_N)] = -2.3;
-    }
-}
-
-/* What no hyper-parameter changes. */
-static void fill(fit *f)
-{
-    int n = f->points.n;
-    int d = f->form->width;
-    double *x = f->gx;
-
-    for (int i = 0; i < n; i++) {
-        f->ones[i] = 1;
-    }
-    for (int i = 0; i < n * d && f->linear; i++) {
-        x[i] = f->points.x[i] - 0.5;
-    }
-    if (f->linear && d > 0) {
-        cblas_dsyrk(CblasRowMajor, CblasLower, CblasNoTrans, n, d, 1, x, d, 0,
-                    f->linear, n);
-    } else if (f->linear) {
-        memset(f->linear, 0, (size_t)n * (size_t)n * sizeof *f->linear);
-    }
 }
 
 static int alloc(fit *f)
 {
-    int n = f->points.n;
-    size_t rows = (size_t)n;
+    size_t rows = (size_t)f->points.n;
     size_t d = (size_t)f->form->width;
-    size_t squares = f->form->has_linear ? 4 : 3;
-    double *all = malloc((squares * rows * rows + 2 * rows * d + 4 * rows + 1) *
+    double *all = malloc((3 * rows * rows + 2 * rows * d + 4 * rows + 1) *
                          sizeof *all);
 
     if (!all) {
@@ -434,14 +377,15 @@ static int alloc(fit *f)
     f->k = all;
     f->m = f->k + rows * rows;
     f->c = f->m + rows * rows;
-    f->linear = f->form->has_linear ? f->c + rows * rows : NULL;
-    f->gx = f->k + squares * rows * rows;
+    f->gx = f->c + rows * rows;
     f->points.scaled = f->gx + rows * d;
     f->points.square = f->points.scaled + rows * d;
     f->alpha = f->points.square + rows;
     f->sums = f->alpha + rows;
     f->ones = f->sums + rows;
-    fill(f);
+    for (size_t i = 0; i < rows; i++) {
+        f->ones[i] = 1;
+    }
     return 1;
 }
 

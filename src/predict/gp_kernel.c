@@ -8,14 +8,13 @@
 #include <math.h>
 
 void tri_gp_form_init(tri_gp_form *form, const tri_encoding *e,
-                      int has_resource, int has_linear)
+                      int has_resource)
 {
     *form = (tri_gp_form){.encoding = e,
                           .width = tri_encoding_width(e),
                           .n_axes = tri_encoding_n_axes(e),
-                          .has_resource = has_resource,
-                          .has_linear = has_linear};
-    form->n = form->n_axes + 2 + (has_resource ? 3 : 0) + (has_linear ? 1 : 0);
+                          .has_resource = has_resource};
+    form->n = form->n_axes + 2 + (has_resource ? 3 : 0);
 }
 
 int tri_gp_at(const tri_gp_form *form, tri_gp_part part)
@@ -33,8 +32,6 @@ int tri_gp_at(const tri_gp_form *form, tri_gp_part part)
         return form->has_resource ? at + 3 : -1;
     case TRI_GP_DECAY:
         return form->has_resource ? at + 4 : -1;
-    case TRI_GP_L:
-        return form->has_linear ? form->n - 1 : -1;
     }
     return -1;
 }
@@ -78,26 +75,6 @@ static double share_of(const tri_gp_points *p, int i)
     return p->share ? p->share[i] : 1;
 }
 
-/* Products of the unscaled rows about the middle. */
-static void add_linear(const tri_gp_form *form, const double *theta,
-                       const tri_gp_points *a, const tri_gp_points *b,
-                       double *k, int ld)
-{
-    double l = variance_of(form, theta, TRI_GP_L);
-    int d = form->width;
-
-    for (int i = 0; i < a->n && form->has_linear; i++) {
-        for (int j = 0; j < b->n; j++) {
-            double sum = 0;
-
-            for (int c = 0; c < d; c++) {
-                sum += (a->x[i * d + c] - 0.5) * (b->x[j * d + c] - 0.5);
-            }
-            k[(size_t)i * (size_t)ld + (size_t)j] += l * sum;
-        }
-    }
-}
-
 void tri_gp_cross(const tri_gp_form *form, const double *theta,
                   const tri_gp_points *a, const tri_gp_points *b, double *k,
                   int ld)
@@ -129,7 +106,6 @@ void tri_gp_cross(const tri_gp_form *form, const double *theta,
             row[j] = (f + r * along) * matern + shared * along;
         }
     }
-    add_linear(form, theta, a, b, k, ld);
 }
 
 void tri_gp_variances(const tri_gp_form *form, const double *theta,
@@ -138,8 +114,6 @@ void tri_gp_variances(const tri_gp_form *form, const double *theta,
     double f = variance_of(form, theta, TRI_GP_F);
     double r = variance_of(form, theta, TRI_GP_R);
     double shared = variance_of(form, theta, TRI_GP_B);
-    double l = variance_of(form, theta, TRI_GP_L);
-    int d = form->width;
 
     for (int i = 0; i < p->n; i++) {
         double decay, along;
@@ -149,11 +123,6 @@ void tri_gp_variances(const tri_gp_form *form, const double *theta,
             decay = exp(theta[tri_gp_at(form, TRI_GP_DECAY)]);
             along = decay / (2 * share_of(p, i) + decay);
             out[i] += (r + shared) * along;
-        }
-        for (int c = 0; c < d && form->has_linear; c++) {
-            double x = p->x[i * d + c] - 0.5;
-
-            out[i] += l * x * x;
         }
     }
 }

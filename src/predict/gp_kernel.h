@@ -2,18 +2,17 @@
  * The covariance of the Gaussian process, and the marginal likelihood of its
  * hyper-parameters.
  *
- *   k((x,s), (x',s')) = (f + r R(s,s')) M(x,x') + b R(s,s') + l (x-1/2)(x'-1/2)
+ *   k((x,s), (x',s')) = (f + r R(s,s')) M(x,x') + b R(s,s')
  *
  * M: Matern 5/2 with a length scale for each axis of the encoding (automatic
  * relevance determination).  R(s,s') = B / (s + s' + B), resources s as shares
  * of the largest: a mixture of exponential decays, the kernel of Swersky et
  * al. (Freeze-Thaw Bayesian Optimization, 2014) for learning curves; r: how
- * curves differ, b: what all of them share.  l: a linear part, for
- * feasibility.  Noise n on the diagonal.  The parts r, b and l are there where
- * asked for.
+ * curves differ, b: what all of them share.  Noise n on the diagonal.  The
+ * parts r and b are there where asked for.
  *
  * Hyper-parameters are logarithms: of length scales, then of standard
- * deviations f, n, [r, b, and B], [l].
+ * deviations f, n, [r, b, and B].
  */
 #ifndef TRI_SRC_PREDICT_GP_KERNEL_H
 #define TRI_SRC_PREDICT_GP_KERNEL_H
@@ -23,12 +22,12 @@
 typedef struct tri_gp_form {
     const tri_encoding *encoding;
     int width, n_axes;
-    int has_resource, has_linear;
+    int has_resource;
     int n; /* hyper-parameters in all */
 } tri_gp_form;
 
 void tri_gp_form_init(tri_gp_form *form, const tri_encoding *e,
-                      int has_resource, int has_linear);
+                      int has_resource);
 
 /* Where a hyper-parameter stands; -1 where the form has it not. */
 typedef enum tri_gp_part {
@@ -36,8 +35,7 @@ typedef enum tri_gp_part {
     TRI_GP_N,
     TRI_GP_R,
     TRI_GP_B,
-    TRI_GP_DECAY,
-    TRI_GP_L
+    TRI_GP_DECAY
 } tri_gp_part;
 int tri_gp_at(const tri_gp_form *form, tri_gp_part part);
 

@@ -240,18 +240,6 @@ void tri_source_add_few(const tri_source *s, double weight, const float *x,
     }
 }
 
-void tri_transfer_mean(const tri_transfer *t, const double *x, int n,
-                       double resource, double *mean)
-{
-    memset(mean, 0, (size_t)n * sizeof *mean);
-    for (int i = 0; i < t->n; i++) {
-        if (t->sources[i].weight > 0) {
-            tri_source_add(&t->sources[i], t->sources[i].weight, x, n, t->width,
-                           resource, mean);
-        }
-    }
-}
-
 void tri_transfer_screen(const tri_transfer *t, const float *x, int n,
                          double resource, float *mean)
 {

@@ -2,10 +2,10 @@
  * Earlier studies as a belief to begin with (--warm; what this study measured
  * on machines of another class).
  *
- * Each source has a model of its own (with a trend, for more ranks than it had),
- * on a scale of its own: another unit,
- * number of ranks or size of model is of no account, only what it says of one
- * configuration against another.  The belief is then
+ * Each source has a model of its own (with a trend, for more ranks than it
+ * had), on a scale of its own: another unit, number of ranks or size of model
+ * is of no account, only what it says of one configuration against another. The
+ * belief is then
  *
  *     value(x)  =  sum of  weight x what a source says of x
  *                  + what this study's predictor learns of the rest
@@ -46,10 +46,8 @@ tri_status tri_transfer_weigh(tri_transfer *t, const tri_knowledge *own,
  * tri_transfer_weigh found. */
 int tri_transfer_labels(const tri_transfer *t, int i);
 int tri_transfer_peaks(const tri_transfer *t, int i);
-/* What all sources say of x[n][width] together.  [out] mean[n]. */
-void tri_transfer_mean(const tri_transfer *t, const double *x, int n,
-                       double resource, double *mean);
-/* The same, fast and in single precision. */
+/* What all sources say of x[n][width] together, in single precision.
+ * [out] mean[n]. */
 void tri_transfer_screen(const tri_transfer *t, const float *x, int n,
                          double resource, float *mean);
 /*

@@ -55,7 +55,7 @@ static void matern_by_axis(void **state)
     (void)state;
     tri_world_init(&w, N, 0, 2);
     assert_true(w.width <= 32);
-    tri_gp_form_init(&form, w.e, 0, 0);
+    tri_gp_form_init(&form, w.e, 0);
     for (int i = 0; i < form.n; i++) {
         theta[i] = 0.3 * i - 0.7;
     }
