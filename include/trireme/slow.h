@@ -33,8 +33,9 @@
  * benched until the end of the opening: it is used by groups that are larger
  * than all other ranks together.
  *
- * A trial that cannot be measured again, as the budget is spent or the opening
- * over, has the suspect's result, or runs again like one that was interrupted.
+ * A trial that cannot be measured again has the suspect's result, where the
+ * search is at its end or the pool has become too small for it, or runs again
+ * like one that was interrupted, where the opening ends before.
  *
  * Cost.  Measuring again counts neither in the budget of runs nor among a
  * trial's attempts; a trial is measured again once a rung, all together no more

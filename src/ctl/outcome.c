@@ -58,15 +58,13 @@ static tri_measured measured_of(const tri_ev_outcome *o)
 
 /* Judge a finished run: its objective, or why it is none, which `why` says. */
 static tri_reason judge(const tri_ctl *ctl, const tri_run_row *r,
-                        double *objective, double *scale, char *why,
-                        size_t bytes)
+                        double *objective, char *why, size_t bytes)
 {
     tri_measured m = measured_of(&r->v.outcome);
     double raw = tri_study_objective(ctl->study, &m, 1);
     const char *text = "";
 
     *objective = tri_study_objective(ctl->study, &m, r->v.n_ranks);
-    *scale = raw < 0 || raw > 0 ? *objective / raw : 1;
     if (!isfinite(*objective)) {
         snprintf(why, bytes, "%.60s %s", ctl->study->objective.name,
                  isnan(raw) ? "was not measured, or is not finite"
@@ -293,10 +291,20 @@ static void update_best(tri_ctl *ctl, int64_t trial)
     }
 }
 
-static tri_status record_result(tri_ctl *ctl, const tri_run_row *r,
-                                double scale)
+/* By what the objective, and with it its interval, is more than what was
+ * measured. */
+static double scale_of(const tri_ctl *ctl, const tri_run_row *r)
+{
+    tri_measured m = measured_of(&r->v.outcome);
+    double raw = tri_study_objective(ctl->study, &m, 1);
+
+    return raw < 0 || raw > 0 ? r->v.objective / raw : 1;
+}
+
+tri_status tri_ctl_record_result(tri_ctl *ctl, const tri_run_row *r)
 {
     tri_trial_row *t = &ctl->trials[r->v.trial];
+    double scale = scale_of(ctl, r);
     double sign = ctl->study->objective.maximize ? -1 : 1;
     int last;
 
@@ -333,47 +341,11 @@ static tri_status measure_again(tri_ctl *ctl, tri_live *live)
     return wait_once_more(ctl, r->v.trial);
 }
 
-/* Its trial waits to be measured again, for which there is no budget left: what
- * the run measured is the result after all. */
-static tri_status let_stand(tri_ctl *ctl, int64_t trial)
-{
-    const tri_run_row *r = &ctl->runs[ctl->trials[trial].suspect];
-    tri_measured m = measured_of(&r->v.outcome);
-    double raw = tri_study_objective(ctl->study, &m, 1);
-
-    TRI_TRY(tri_ctl_settle_suspect(ctl, trial, -1));
-    ctl->trials[trial].rung = (int16_t)r->v.rung;
-    return record_result(ctl, r, raw != 0 ? r->v.objective / raw : 1);
-}
-
-tri_status tri_ctl_let_suspects_stand(tri_ctl *ctl)
-{
-    tri_numbers *q = &ctl->queue;
-    size_t n = 0;
-
-    if (ctl->head >= 0 && ctl->trials[ctl->head].suspect >= 0) {
-        TRI_TRY(let_stand(ctl, ctl->head));
-        ctl->head = -1;
-    }
-    for (size_t i = ctl->queue_at; i < q->n; i++) {
-        int64_t trial = q->list[i];
-
-        if (ctl->trials[trial].suspect >= 0) {
-            TRI_TRY(let_stand(ctl, trial));
-        } else {
-            q->list[n++] = trial;
-        }
-    }
-    q->n = n;
-    ctl->queue_at = 0;
-    return TRI_OK;
-}
-
 static tri_status on_finished(tri_ctl *ctl, tri_live *live,
                               const tri_ev_outcome *ev)
 {
     tri_run_row *r = &ctl->runs[live->run];
-    double objective, scale;
+    double objective;
     char why[300];
     tri_reason reason;
     int went;
@@ -384,7 +356,7 @@ static tri_status on_finished(tri_ctl *ctl, tri_live *live,
     TRI_TRY(keep_outcome(ctl, r, ev));
     /* one that was told to save itself, and finished meanwhile */
     TRI_TRY(tri_ctl_take_checkpoint(ctl, r, ev));
-    reason = judge(ctl, r, &objective, &scale, why, sizeof why);
+    reason = judge(ctl, r, &objective, why, sizeof why);
     if (reason != TRI_REASON_NONE) {
         TRI_TRY(tri_ctl_say(ctl, r, why));
         return refuse(ctl, live, reason);
@@ -401,7 +373,7 @@ static tri_status on_finished(tri_ctl *ctl, tri_live *live,
         return release(ctl, live);
     }
     TRI_TRY(tri_ctl_settle_suspect(ctl, r->v.trial, r->v.run));
-    TRI_TRY(record_result(ctl, r, scale));
+    TRI_TRY(tri_ctl_record_result(ctl, r));
     TRI_TRY(tri_ctl_go_on(ctl, live, &went));
     return went ? TRI_OK : release(ctl, live);
 }

@@ -428,21 +428,6 @@ static tri_status rebuild(tri_ctl *ctl)
 
 /* ---- parking ----------------------------------------------------------- */
 
-/* Parked trials leave the queue. */
-static void sift_queue(tri_ctl *ctl)
-{
-    tri_numbers *q = &ctl->queue;
-    size_t n = 0;
-
-    for (size_t i = ctl->queue_at; i < q->n; i++) {
-        if (!ctl->trials[q->list[i]].parked) {
-            q->list[n++] = q->list[i];
-        }
-    }
-    q->n = n;
-    ctl->queue_at = 0;
-}
-
 tri_status tri_ctl_set_parked(tri_ctl *ctl, int64_t trial, int parked)
 {
     tri_trial_row *t = &ctl->trials[trial];
@@ -500,9 +485,6 @@ tri_status tri_ctl_settle_pool(tri_ctl *ctl)
             TRI_TRY(tri_ctl_set_parked(ctl, i, parked));
         }
     }
-    if (ctl->head >= 0 && ctl->trials[ctl->head].parked) {
-        ctl->head = -1;
-    }
-    sift_queue(ctl);
+    tri_ctl_sift_queue(ctl);
     return TRI_OK;
 }

@@ -256,6 +256,30 @@ tri_status tri_ctl_enqueue(tri_ctl *ctl, int64_t trial)
     return tri_numbers_add(q, trial);
 }
 
+static int waits(const tri_ctl *ctl, int64_t trial)
+{
+    const tri_trial_row *t = &ctl->trials[trial];
+
+    return t->place == TRI_PLACE_WAITING && !t->parked;
+}
+
+void tri_ctl_sift_queue(tri_ctl *ctl)
+{
+    tri_numbers *q = &ctl->queue;
+    size_t n = 0;
+
+    if (ctl->head >= 0 && !waits(ctl, ctl->head)) {
+        ctl->head = -1;
+    }
+    for (size_t i = ctl->queue_at; i < q->n; i++) {
+        if (waits(ctl, q->list[i])) {
+            q->list[n++] = q->list[i];
+        }
+    }
+    q->n = n;
+    ctl->queue_at = 0;
+}
+
 tri_status tri_ctl_touch_waiting(tri_ctl *ctl)
 {
     if (ctl->head >= 0) {

@@ -608,9 +608,6 @@ static int work_is_left(const tri_ctl *ctl)
 
 static tri_status end_search(tri_ctl *ctl)
 {
-    if (!ctl->deadline_blocks) {
-        TRI_TRY(tri_ctl_let_suspects_stand(ctl));
-    }
     ctl->cut = ctl->opening_blocks && work_is_left(ctl);
     if (tri_ctl_is_hopeless(ctl)) {
         return tri_ctl_end_hopeless(ctl);
@@ -628,6 +625,22 @@ static tri_status end_search(tri_ctl *ctl)
     }
     TRI_TRY(tri_ctl_finals_begin(ctl));
     return act_finals(ctl);
+}
+
+/* Where nothing can start, what is suspected stands: a result for which other
+ * jobs may have been waiting. */
+static tri_status act_search(tri_ctl *ctl)
+{
+    int n = 0;
+
+    TRI_TRY(fill(ctl));
+    if (!ctl->n_flying && !ctl->thoughts.waits && !ctl->deadline_blocks) {
+        TRI_TRY(tri_ctl_let_suspects_stand(ctl, &n));
+    }
+    if (n) {
+        TRI_TRY(fill(ctl));
+    }
+    return ctl->n_flying || ctl->thoughts.waits ? TRI_OK : end_search(ctl);
 }
 
 static const char *drain_sentence(int why)
@@ -660,8 +673,7 @@ tri_status tri_ctl_act(tri_ctl *ctl)
         return lose_all(ctl);
     }
     if (ctl->phase == TRI_PHASE_SEARCH) {
-        TRI_TRY(fill(ctl));
-        return ctl->n_flying || ctl->thoughts.waits ? TRI_OK : end_search(ctl);
+        return act_search(ctl);
     }
     return ctl->n_flying ? TRI_OK : act_finals(ctl);
 }

@@ -312,6 +312,32 @@ tri_status tri_ctl_settle_suspect(tri_ctl *ctl, int64_t trial, int64_t run)
     return suspect < 0 ? TRI_OK : tri_ctl_judge(ctl, suspect, run);
 }
 
+/* There is no budget left to measure it again, or there are no ranks: what the
+ * run measured is the result after all. */
+static tri_status let_stand(tri_ctl *ctl, int64_t trial)
+{
+    tri_trial_row *t = &ctl->trials[trial];
+    const tri_run_row *r = &ctl->runs[t->suspect];
+
+    TRI_TRY(tri_ctl_settle_suspect(ctl, trial, -1));
+    t->rung = (int16_t)r->v.rung;
+    t->is_extra = 0;
+    return tri_ctl_record_result(ctl, r);
+}
+
+tri_status tri_ctl_let_suspects_stand(tri_ctl *ctl, int *n)
+{
+    *n = 0;
+    for (int64_t i = 0; i < ctl->n_trials; i++) {
+        if (ctl->trials[i].suspect >= 0) {
+            TRI_TRY(let_stand(ctl, i));
+            ++*n;
+        }
+    }
+    tri_ctl_sift_queue(ctl);
+    return TRI_OK;
+}
+
 /* Ranks of another opening are other ranks. */
 tri_status tri_ctl_forget_suspects(tri_ctl *ctl)
 {

@@ -295,6 +295,8 @@ tri_status tri_ctl_set_place(tri_ctl *ctl, int64_t trial,
 tri_status tri_ctl_renew_trial(tri_ctl *ctl, int64_t trial);
 /* Put a trial that waits into the queue, unless it is parked. */
 tri_status tri_ctl_enqueue(tri_ctl *ctl, int64_t trial);
+/* What is parked, or waits no longer, leaves the queue, and is not the head. */
+void tri_ctl_sift_queue(tri_ctl *ctl);
 /* What waits is shown otherwise once the search is over. */
 tri_status tri_ctl_touch_waiting(tri_ctl *ctl);
 /* A live run of `trial` on `ranks` (ascending); the ranks are then its. */
@@ -341,6 +343,9 @@ void tri_ctl_suspect(tri_ctl *ctl, tri_run_row *r);
 /* Judge what the trial is measured again for by `run`; -1: by nothing. */
 tri_status tri_ctl_settle_suspect(tri_ctl *ctl, int64_t trial, int64_t run);
 tri_status tri_ctl_forget_suspects(tri_ctl *ctl);
+/* Trials that wait to be measured again, parked ones too, are not: what is
+ * suspected is their result.  [out] *n: how many. */
+tri_status tri_ctl_let_suspects_stand(tri_ctl *ctl, int *n);
 /* The ranks that a group of n elsewhere than `run` does not get: how many,
  * [out] *list borrowed until the next call; -1: there are too few others. */
 int tri_ctl_elsewhere(tri_ctl *ctl, int64_t run, int n, const int32_t **list);
@@ -446,6 +451,8 @@ tri_status tri_ctl_late_checkpoint(tri_ctl *ctl, const tri_ev_outcome *ev);
 
 tri_status tri_ctl_feed_outcome(tri_ctl *ctl, tri_event_kind kind,
                                 const tri_ev_outcome *ev);
+/* What the run measured is its trial's result. */
+tri_status tri_ctl_record_result(tri_ctl *ctl, const tri_run_row *r);
 /* What became of a run, in the controller's own words: a copy is kept. */
 tri_status tri_ctl_say(tri_ctl *ctl, tri_run_row *r, const char *sentence);
 /* The run did not end well: by the rule of `reason`. */
@@ -458,9 +465,6 @@ tri_status tri_ctl_give_up(tri_ctl *ctl, int64_t trial, tri_reason reason);
 /* The run ended without blame; its trial waits again. */
 tri_status tri_ctl_interrupt_run(tri_ctl *ctl, tri_live *live,
                                  tri_run_status status, tri_reason reason);
-
-/* Trials that wait to be measured again are not: their results stand. */
-tri_status tri_ctl_let_suspects_stand(tri_ctl *ctl);
 
 /* ---- alike.c: failures that are all alike ------------------------------ */
 

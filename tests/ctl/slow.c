@@ -80,23 +80,26 @@ static double speed(cluster *c, const wrun *r)
                     : 1);
 }
 
+static void play_one(cluster *c)
+{
+    wrun *r = &c->w.runs[tri_rng_below(&c->rng, (uint64_t)c->w.n_runs)];
+
+    c->w.now += 1;
+    if (c->slow < 0 && c->finals_only && r->phase == TRI_PHASE_FINALS) {
+        c->slow = (r->ranks[0] - 1) / c->per_host;
+    }
+    if (r->state == WRUN_SAVING) {
+        world_paused(&c->w, r->run, "");
+    } else {
+        world_run(&c->w, r->run, speed(c, r));
+    }
+}
+
 static void play(cluster *c)
 {
-    int n = 0;
-
-    while (!c->w.ended) {
-        wrun *r = &c->w.runs[tri_rng_below(&c->rng, (uint64_t)c->w.n_runs)];
-
-        assert_true(++n < 5000);
-        c->w.now += 1;
-        if (c->slow < 0 && c->finals_only && r->phase == TRI_PHASE_FINALS) {
-            c->slow = (r->ranks[0] - 1) / c->per_host;
-        }
-        if (r->state == WRUN_SAVING) {
-            world_paused(&c->w, r->run, "");
-        } else {
-            world_run(&c->w, r->run, speed(c, r));
-        }
+    for (int n = 0; !c->w.ended; n++) {
+        assert_true(n < 5000);
+        play_one(c);
     }
 }
 
@@ -244,6 +247,82 @@ static void never_of_what_is_learned(void **state)
     world_fini(&c.w);
 }
 
+/* The suspected run of two ranks whose trial waits to be measured again, -1. */
+static int64_t find_waiting(const cluster *c)
+{
+    tri_run_view v, last = {.trial = -1};
+
+    for (int64_t i = 0; i < tri_ctl_n_runs(c->w.ctl); i++) {
+        tri_ctl_run(c->w.ctl, i, &v);
+        if (v.slow == TRI_SLOW_SUSPECT && v.n_ranks == 2) {
+            last = v;
+        }
+    }
+    for (int i = 0; i < c->w.n_runs; i++) {
+        if (c->w.runs[i].trial == last.trial) {
+            return -1;
+        }
+    }
+    return last.trial < 0 ? -1 : last.run;
+}
+
+/* All ranks but the first, with what runs on them. */
+static void lose_ranks(cluster *c, int n)
+{
+    for (int i = 2; i <= n; i++) {
+        if (c->w.holder[i] >= 0) {
+            world_lost(&c->w, c->w.holder[i], TRI_REASON_RANK_LOST, i, 0);
+        }
+        world_rank(&c->w, i, TRI_RANK_DOWN);
+    }
+}
+
+static int is_parked(const cluster *c, int64_t trial)
+{
+    tri_trial_view v;
+
+    tri_ctl_trial(c->w.ctl, trial, &v);
+    return v.state == TRI_TRIAL_PARKED;
+}
+
+/* What is left of the pool is too small to measure it again: what is suspected
+ * is its trial's result. */
+static void parked_it_stands(void **state)
+{
+    int n = 0;
+
+    (void)state;
+    for (int i = 0; i < 100; i++) {
+        cluster c = {
+                .rng = tri_rng_stream(SEED, 3000 + (uint64_t)i, TRI_RNG_TEST)};
+        int64_t suspect = -1;
+        tri_run_view r;
+        tri_trial_view t;
+
+        begin(&c, SPEED, 2, 2, 1, 0.6);
+        while (!c.w.ended && (suspect = find_waiting(&c)) < 0) {
+            play_one(&c);
+        }
+        if (suspect >= 0) {
+            tri_ctl_run(c.w.ctl, suspect, &r);
+            lose_ranks(&c, 4);
+        }
+        if (suspect >= 0 && is_parked(&c, r.trial)) {
+            n++;
+            play(&c);
+            tri_ctl_run(c.w.ctl, suspect, &r);
+            tri_ctl_trial(c.w.ctl, r.trial, &t);
+            assert_int_equal(r.slow, TRI_SLOW_NOT);
+            assert_true(t.objective == r.objective);
+            assert_int_equal(t.top_rung, r.rung);
+            world_retell(&c.w);
+        }
+        world_fini(&c.w);
+    }
+    assert_true(n >= 10);
+    print_message("%d parked\n", n);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -251,6 +330,7 @@ int main(void)
             cmocka_unit_test(only_what_is_slow_is_flagged),
             cmocka_unit_test(in_the_finals),
             cmocka_unit_test(never_of_what_is_learned),
+            cmocka_unit_test(parked_it_stands),
     };
 
     print_message("seed %u\n", SEED);
