@@ -5,11 +5,11 @@
  * with the mean and grows with the deviation, so that bounds of both bound it:
  * those of screening first, of all candidates; where one of these comes to the
  * top the score itself takes its place.
- * Believing in a choice leaves all means as they are and makes no deviation
- * larger, and no probability to run exceeds one: a score computed at any time
- * bounds all later ones.  So the top of the heap whose score is up to date is
- * the best of all.  Of very many candidates only those above a floor are in
- * the heap; it is lowered when the top comes down to it.
+ * Believing in a choice leaves all means as they are, makes no deviation larger
+ * and the best no worse, and no probability to run exceeds one: a score
+ * computed at any time bounds all later ones.  So the top of the heap whose
+ * score is up to date is the best of all.  Of very many candidates only those
+ * above a floor are in the heap; it is lowered when the top comes down to it.
  *
  * The work for one choice is bounded all the same: after LOOKS batches the best
  * of those looked at is taken.
@@ -67,6 +67,7 @@ typedef struct look { /* at a candidate: the chance to run, and the peak */
 typedef struct job {
     tri_pool *pool;
     const tri_belief_model *m;
+    double known; /* the lowest value, of the chosen too */
     tri_acquisition how;
     const tri_cancel *cancel;
     entry *heap;
@@ -109,7 +110,7 @@ static double worth(const job *j, double mean, double sd)
     if (j->how == TRI_ACQ_UCB) {
         return -(mean - UCB_BETA * s);
     }
-    return log(s) + tri_log_ei((j->m->best - mean) / s);
+    return log(s) + tri_log_ei((j->known - mean) / s);
 }
 
 static double chance(const job *j, double p)
@@ -219,7 +220,7 @@ static float worth_most(const job *j, const tangents *t, float mean, float sd)
     if (j->how == TRI_ACQ_UCB) {
         return (float)UCB_BETA * s - mean + SLACK * (1 + fabsf(mean) + s);
     }
-    z = ((float)j->m->best - mean) / s;
+    z = ((float)j->known - mean) / s;
     z += SLACK * (1 + fabsf(z)) * 1e-2f;
     at = (z - LEAST) / STEP;
     i = at < 0 ? 0 : at < TANGENTS - 1 ? (int)(at + 0.5f) : TANGENTS - 1;
@@ -505,6 +506,7 @@ static tri_status settle(job *j, tri_choice *out)
                         .bytes = j->looks[e.look].bytes};
     j->pool->taken[e.at] = 1;
     j->best_version = -1; /* it is not in the heap any more */
+    j->known = fmin(j->known, j->mu[0]);
     if (j->m->ops->add) {
         TRI_TRY(j->m->ops->add(j->m->model, j->x, j->mu[0], j->m->resource));
         j->version++;
@@ -627,6 +629,7 @@ tri_status tri_acquire(tri_pool *p, const tri_belief_model *m,
 {
     job j = {.pool = p,
              .m = m,
+             .known = m->best,
              .how = how,
              .cancel = cancel,
              .best_version = -1};

@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Random candidates of which the first that likely runs is taken. */
-#define RUNNABLE_TRIES 50
 /* Random candidates of which the farthest is taken. */
 #define DESIGN_TRIES 50
 /* Of the results, where the best that the model believes is looked for. */
@@ -124,45 +122,21 @@ static int random_count(const tri_thinker *t, const tri_snapshot *s, int wanted)
     return n;
 }
 
-/* One that is not too likely to fail, if there are such; else the one of those
- * looked at that is likeliest to run.  -1 if there is none. */
-static int64_t draw_runnable(tri_thinker *t, double risk, tri_rng *rng)
-{
-    double *x = malloc(((size_t)t->pool.width + 1) * sizeof *x);
-    int64_t best = -1;
-    double least = INFINITY;
-
-    for (int i = 0; x && i < RUNNABLE_TRIES && least > risk; i++) {
-        int64_t at = tri_pool_random(&t->pool, rng);
-        double p = 1;
-
-        if (at >= 0) {
-            tri_pool_row(&t->pool, at, x);
-            tri_feasibility_predict(t->feasible, x, 1, &p, NULL);
-        }
-        if (at >= 0 && 1 - p < least) {
-            least = 1 - p;
-            best = at;
-        }
-    }
-    free(x);
-    return best;
-}
-
-static void add_random(tri_thinker *t, const tri_snapshot *s, tri_answer *a,
-                       int n, double risk)
+static tri_status add_random(tri_thinker *t, const tri_snapshot *s,
+                             tri_answer *a, int n, const tri_caution *c)
 {
     tri_rng rng =
             tri_rng_stream(t->seed, (uint64_t)s->number << 1, TRI_RNG_RANDOM);
 
     for (int i = 0; i < n; i++) {
-        int64_t at = may_fail(t, s) ? draw_runnable(t, risk, &rng)
-                                    : tri_pool_random(&t->pool, &rng);
+        int64_t at;
 
+        TRI_TRY(tri_caution_random(c, &t->pool, &rng, &at));
         if (at >= 0) {
             add(t, a, at, "random");
         }
     }
+    return TRI_OK;
 }
 
 static tri_status add_design(tri_thinker *t, const tri_snapshot *s,
@@ -227,8 +201,10 @@ static tri_status believed_best(const tri_thinker *t, double *best)
     return TRI_OK;
 }
 
-/* What is under way counts as believed. */
-static tri_status believe_pending(tri_thinker *t, const tri_snapshot *s)
+/* What is under way counts as believed: as samples, and *best is no worse than
+ * what it promises. */
+static tri_status believe_pending(tri_thinker *t, const tri_snapshot *s,
+                                  double *best)
 {
     double mean;
     double *x = malloc(((size_t)t->pool.width + 1) * sizeof *x);
@@ -237,6 +213,7 @@ static tri_status believe_pending(tri_thinker *t, const tri_snapshot *s)
     for (int i = 0; st == TRI_OK && t->of->add && i < s->n_pending; i++) {
         tri_encode(t->encoding, s->pending[i], x);
         t->of->predict(tri_thinker_asked(t), x, 1, t->resource, &mean, NULL);
+        *best = fmin(*best, mean);
         st = t->of->add(tri_thinker_asked(t), x, mean, t->resource);
     }
     free(x);
@@ -250,19 +227,19 @@ static const char *rule_of(tri_acquisition a)
 
 static tri_status add_best(tri_thinker *t, const tri_snapshot *s,
                            const tri_cancel *cancel, tri_answer *a, int n,
-                           double risk)
+                           const tri_caution *c)
 {
     int size = t->of->size(tri_thinker_asked(t));
     int found = 0;
     tri_belief_model m = {.ops = t->of,
                           .model = tri_thinker_asked(t),
-                          .feasible = may_fail(t, s) ? t->feasible : NULL,
-                          .risk = risk,
+                          .feasible = c->feasible,
+                          .risk = c->risk,
                           .resource = t->resource};
     tri_status st = believed_best(t, &m.best);
 
     if (st == TRI_OK) {
-        st = believe_pending(t, s);
+        st = believe_pending(t, s, &m.best);
     }
 
     if (st == TRI_OK && t->reinforce) {
@@ -286,13 +263,13 @@ static tri_status add_best(tri_thinker *t, const tri_snapshot *s,
 }
 
 static tri_status add_children(tri_thinker *t, const tri_snapshot *s,
-                               tri_answer *a, int n)
+                               tri_answer *a, int n, const tri_caution *c)
 {
     int64_t at[WANTED_MOST];
     int children = 0;
     int found = 0;
 
-    TRI_TRY(tri_evolve(&t->pool, s, t->study->objective.maximize, t->seed, n,
+    TRI_TRY(tri_evolve(&t->pool, s, t->study->objective.maximize, c, t->seed, n,
                        at, &children, &found));
     for (int i = 0; i < found; i++) {
         add(t, a, at[i], i < children ? "evolution" : "random");
@@ -325,20 +302,19 @@ tri_status tri_thinker_decide(tri_thinker *t, const tri_snapshot *s,
                               const tri_cancel *cancel, tri_answer *a,
                               int wanted)
 {
+    tri_caution c = {.feasible = may_fail(t, s) ? t->feasible : NULL};
     int n_random;
-    double risk;
 
     TRI_TRY(add_trusted(t, a, wanted));
     wanted -= a->n;
+    TRI_TRY(tri_risk(c.feasible, t->encoding, s, wanted, &c.risk));
     if (t->is_evolution) {
-        return add_children(t, s, a, wanted);
+        return add_children(t, s, a, wanted, &c);
     }
     if (!t->model) {
         return add_design(t, s, a, wanted);
     }
-    TRI_TRY(tri_risk(t->feasible, t->encoding, s, wanted, &risk));
     n_random = random_count(t, s, wanted);
-    TRI_TRY(add_best(t, s, cancel, a, wanted - n_random, risk));
-    add_random(t, s, a, n_random, risk);
-    return TRI_OK;
+    TRI_TRY(add_best(t, s, cancel, a, wanted - n_random, &c));
+    return add_random(t, s, a, n_random, &c);
 }

@@ -293,17 +293,27 @@ static const tri_config *draw_parent(const tribe *t, tri_rng *rng)
 /* ---- answers --------------------------------------------------------------
  */
 
-/* *at: a child's place, -1 where all that were drawn are taken. */
+/* *at: a child's place, that of the likeliest to run where all are too likely
+ * to fail, -1 where all that were drawn are taken. */
 static tri_status breed(const tribe *t, tri_pool *pool, const tri_snapshot *s,
-                        tri_walk *w, tri_rng *rng, tri_config *child,
-                        int64_t *at)
+                        const tri_caution *c, tri_walk *w, tri_rng *rng,
+                        tri_config *child, int64_t *at)
 {
+    double least = INFINITY;
+
     *at = -1;
-    for (int i = 0; i < TRIES && *at < 0; i++) {
+    for (int i = 0; i < TRIES && least > c->risk; i++) {
         const tri_config *parent = draw_parent(t, rng);
+        int64_t place = -1;
+        double fails;
 
         if (tri_evolve_mutate(w, pool->space, parent, rng, child) == TRI_OK) {
-            TRI_TRY(tri_pool_add(pool, s, child, at));
+            TRI_TRY(tri_pool_add(pool, s, child, &place));
+        }
+        if (place >= 0) {
+            TRI_TRY(tri_caution_of(c, pool, place, &fails));
+            *at = fails < least ? place : *at;
+            least = fmin(least, fails);
         }
     }
     tri_error_clear();
@@ -311,8 +321,8 @@ static tri_status breed(const tribe *t, tri_pool *pool, const tri_snapshot *s,
 }
 
 static tri_status breed_all(const tribe *t, tri_pool *pool,
-                            const tri_snapshot *s, uint64_t seed, int wanted,
-                            int64_t *at, int *n)
+                            const tri_snapshot *s, const tri_caution *c,
+                            uint64_t seed, int wanted, int64_t *at, int *n)
 {
     tri_config *child = calloc((size_t)pool->n_params + 1, sizeof *child);
     tri_walk *w = NULL;
@@ -324,7 +334,7 @@ static tri_status breed_all(const tribe *t, tri_pool *pool,
                 seed, (uint64_t)s->number << 16 | (uint64_t)i, TRI_RNG_EVOLVE);
         int64_t place;
 
-        st = breed(t, pool, s, w, &rng, child, &place);
+        st = breed(t, pool, s, c, w, &rng, child, &place);
         if (st == TRI_OK && place >= 0) {
             pool->taken[place] = 1;
             at[(*n)++] = place;
@@ -336,8 +346,8 @@ static tri_status breed_all(const tribe *t, tri_pool *pool,
 }
 
 tri_status tri_evolve(tri_pool *pool, const tri_snapshot *s, int maximize,
-                      uint64_t seed, int wanted, int64_t *at, int *n_children,
-                      int *n)
+                      const tri_caution *c, uint64_t seed, int wanted,
+                      int64_t *at, int *n_children, int *n)
 {
     tri_rng rng = tri_rng_stream(seed, (uint64_t)s->number << 16 | 0xffff,
                                  TRI_RNG_EVOLVE);
@@ -348,13 +358,14 @@ tri_status tri_evolve(tri_pool *pool, const tri_snapshot *s, int maximize,
     TRI_TRY(tribe_init(&t, s, maximize));
     st = t.n < TRI_EVOLVE_FIRST
                  ? TRI_OK
-                 : breed_all(&t, pool, s, seed, wanted, at, &found);
+                 : breed_all(&t, pool, s, c, seed, wanted, at, &found);
     tribe_fini(&t);
     TRI_TRY(st);
     *n_children = found;
     while (found < wanted) {
-        int64_t place = tri_pool_random(pool, &rng);
+        int64_t place;
 
+        TRI_TRY(tri_caution_random(c, pool, &rng, &place));
         if (place < 0) {
             break;
         }

@@ -22,13 +22,14 @@
 
 /*
  * At most `wanted` new configurations: children first, then random ones, where
- * there are too few parents or children would be doubles.  [out] at[wanted]:
- * their places in the pool, where they are now taken; how many are children,
- * and how many there are.  TRI_ENOMEM.
+ * there are too few parents or children would be doubles.  What is
+ * too likely to fail by `c` is drawn again, and taken only where all was. [out]
+ * at[wanted]: their places in the pool, where they are now taken; how many are
+ * children, and how many there are.  TRI_ENOMEM.
  */
 tri_status tri_evolve(tri_pool *pool, const tri_snapshot *s, int maximize,
-                      uint64_t seed, int wanted, int64_t *at, int *n_children,
-                      int *n);
+                      const tri_caution *c, uint64_t seed, int wanted,
+                      int64_t *at, int *n_children, int *n);
 
 /* A valid configuration near `parent`, not equal to it; `out` is other memory.
  * TRI_ENOTFOUND where none was drawn. */

@@ -1,5 +1,5 @@
 /*
- * How likely a new run may fail.
+ * How likely a new run may fail, and draws that keep to that.
  *
  * The first failures cost little and teach most: until there are FREE of them
  * only what more likely fails than not is left for last.  From then on failures
@@ -16,6 +16,8 @@
 #define FREE       10
 #define RISK_FIRST 0.5
 #define SHARE      0.04
+/* Random candidates of which the first that likely runs is taken. */
+#define TRIES 50
 
 /* A trial, and whether it failed wherever it ran. */
 typedef struct fate {
@@ -115,5 +117,50 @@ tri_status tri_risk(const tri_feasibility *f, const tri_encoding *e,
     TRI_TRY(expect(f, e, s, &due));
     account = SHARE * (launched + s->n_pending + wanted) - failed - due;
     *risk = fmax(SHARE, fmin(account / wanted, RISK_FIRST));
+    return TRI_OK;
+}
+
+/* ---- drawing with caution ---- */
+
+tri_status tri_caution_of(const tri_caution *c, const tri_pool *p, int64_t at,
+                          double *fails)
+{
+    double runs = 1;
+    double *x;
+
+    *fails = 0;
+    if (!c->feasible) {
+        return TRI_OK;
+    }
+    x = malloc(((size_t)p->width + 1) * sizeof *x);
+    if (!x) {
+        return TRI_FAIL(TRI_ENOMEM, "no memory to think");
+    }
+    tri_pool_row(p, at, x);
+    tri_feasibility_predict(c->feasible, x, 1, &runs, NULL);
+    *fails = 1 - runs;
+    free(x);
+    return TRI_OK;
+}
+
+tri_status tri_caution_random(const tri_caution *c, const tri_pool *p,
+                              tri_rng *rng, int64_t *at)
+{
+    double least = INFINITY;
+
+    *at = -1;
+    for (int i = 0; i < TRIES && least > c->risk; i++) {
+        int64_t drawn = tri_pool_random(p, rng);
+        double fails;
+
+        if (drawn < 0) {
+            break;
+        }
+        TRI_TRY(tri_caution_of(c, p, drawn, &fails));
+        if (fails < least) {
+            least = fails;
+            *at = drawn;
+        }
+    }
     return TRI_OK;
 }

@@ -129,7 +129,7 @@ typedef struct tri_belief_model { /* what choosing is done by */
     const tri_feasibility *feasible; /* NULL: all run */
     double risk; /* what fails more likely comes after all others */
     double resource;
-    double best; /* lowest believed value of what has run, warped */
+    double best; /* lowest believed value of what has run or runs, warped */
 } tri_belief_model;
 
 typedef struct tri_choice {
@@ -141,11 +141,12 @@ typedef struct tri_choice {
 /*
  * The `wanted` best of the pool by the acquisition times a power of the
  * probability to run, each with the ones before it believed in (kriging
- * believer; Ginsbourger et al., 2010), the model left as it was.  Candidates are
- * looked at in the order of an upper bound until none can be better, or until
- * the work for one choice is spent: then it is the best of those looked at.
- * Returns the number chosen; marks them taken.  `cancel` as in
- * tri_thinker_answer.
+ * believer; Ginsbourger et al., 2010): as samples, and as what is to be
+ * bettered, else all of a batch would lie around one promise.  The model is
+ * left as it was.  Candidates are looked at in the order of an upper bound
+ * until none can be better, or until the work for one choice is spent: then it
+ * is the best of those looked at. Returns the number chosen; marks them taken.
+ * `cancel` as in tri_thinker_answer.
  */
 tri_status tri_acquire(tri_pool *p, const tri_belief_model *m,
                        tri_acquisition how, int wanted, uint64_t seed,
@@ -154,6 +155,21 @@ tri_status tri_acquire(tri_pool *p, const tri_belief_model *m,
 /* log EI(z) per deviation: log(phi(z) + z Phi(z)), for any z (Ament et al.,
  * NeurIPS 2023). */
 double tri_log_ei(double z);
+
+/* What a new run may risk. */
+typedef struct tri_caution {
+    const tri_feasibility *feasible; /* NULL: all run */
+    double risk; /* how likely it may fail, if there is a choice */
+} tri_caution;
+
+/* [out] *fails: how likely the candidate at `at` fails.  TRI_ENOMEM. */
+tri_status tri_caution_of(const tri_caution *c, const tri_pool *p, int64_t at,
+                          double *fails);
+/* One that is not taken nor too likely to fail, uniformly; else of those looked
+ * at the one that is likeliest to run.  [out] *at: -1 if there is none.
+ * TRI_ENOMEM. */
+tri_status tri_caution_random(const tri_caution *c, const tri_pool *p,
+                              tri_rng *rng, int64_t *at);
 
 /* [out] *risk: how likely each of `wanted` new runs may fail, by what failed in
  * this study.  `f`: NULL where nothing is known.  TRI_ENOMEM. */

@@ -212,12 +212,15 @@ static tri_status choose_predictor(tri_thinker *t)
 
 /* Where many results have not bettered the best, each third question is asked
  * of a rough model: what was learned may say that something does not matter
- * which only has not been tried together with the rest. */
+ * which only has not been tried together with the rest.  Results of what was
+ * under way when the best became known say nothing of a model that knows it:
+ * about as many as are under way now. */
 static int is_stuck(const tri_thinker *t, const tri_snapshot *s)
 {
     const tri_knowledge *k = &t->known;
 
-    return k->n >= ROUGH_FROM && k->n - 1 - k->n_best >= PATIENCE &&
+    return k->n >= ROUGH_FROM &&
+           k->n - 1 - k->n_best >= PATIENCE + s->n_pending &&
            s->number % 3 == 0;
 }
 

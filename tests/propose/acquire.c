@@ -90,6 +90,7 @@ static void check(const tri_predictor_ops *ops, tri_acquisition how,
         taken[out[k].at] = 1;
         tri_pool_row(&s.pool, out[k].at, row);
         assert_int_equal(ops->add(m.model, row, out[k].mean, 1), TRI_OK);
+        m.best = fmin(m.best, out[k].mean);
     }
     ops->destroy(m.model);
     free(taken);

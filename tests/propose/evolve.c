@@ -19,12 +19,13 @@ static int answer(tri_story *s, int wanted, uint64_t seed, tri_config *out,
                   int *children)
 {
     int params = tri_space_n_params(s->space);
+    tri_caution none = {NULL, 1};
     int64_t at[MOST];
     int n;
 
     tri_story_ask(s, wanted);
-    assert_int_equal(tri_evolve(&s->pool, &s->snapshot, 0, seed, wanted, at,
-                                children, &n),
+    assert_int_equal(tri_evolve(&s->pool, &s->snapshot, 0, &none, seed, wanted,
+                                at, children, &n),
                      TRI_OK);
     assert_true(n <= wanted && *children <= n);
     for (int i = 0; i < n; i++) {
