@@ -266,7 +266,8 @@ function parallel(c) {
         color: [objective.maximize ? scale[0] : scale[scale.length - 1]]}}
       : undefined,
     series: [parallelSeries(c, list, "measured", parallelRows[0], opacity),
-             parallelSeries(c, list, "no result", parallelRows[1], 0.3)]});
+             parallelSeries(c, list, "no result", parallelRows[1],
+                            parallelRows[1].length > 500 ? 0.2 : 0.6)]});
 }
 
 /* Trials inside all brushes; null where there is none. */
@@ -438,12 +439,15 @@ function memory(c) {
       lineStyle: {color: c.red, type: "dashed"},
       label: {formatter: "limit", color: c.red, position: "insideEndTop"}};
   }
+  if (limit) { /* the axis reaches as far */
+    series.push({type: "scatter", symbolSize: 0, silent: true,
+                 data: [[columns.trial[0], limit]]});
+  }
   return base(c, "Peak memory of the largest rank of each trial.", {
     tooltip: {...base(c).tooltip, formatter: p => lines(`trial ${p.value[0]}`,
         `${p.seriesName}: ${number(p.value[1])} MiB`)},
     xAxis: axis(c, "trial", {minInterval: 1}),
     yAxis: axis(c, "memory of a rank, MiB", {nameGap: 58, scale: false,
-        max: limit ? v => Math.max(v.max, limit * 1.05) : null,
         axisLabel: {color: c.quiet, formatter: number}}),
     series: series.filter(s => s.data.length > 0)});
 }

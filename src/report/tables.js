@@ -75,8 +75,14 @@ function table(heads, rows, rowClass) {
           ...r.map((v, i) => cell("td", v, i)))))));
 }
 
-const why = (id, key) => data.why[key]
-    && section(id).append(el("p", {class: "why"}, data.why[key]));
+/* Why a section has nothing to show, in place of what it would show. */
+function why(id, key) {
+  if (!data.why[key]) return;
+  section(id).append(el("p", {class: "why"}, data.why[key]));
+  if (data[key] === null && key !== "ladders") {
+    section(id).querySelectorAll(".note").forEach(note => note.remove());
+  }
+}
 
 /* A table behind a chart: open where there are no charts. */
 function behind(id, title, ...args) {
@@ -196,8 +202,8 @@ function historyTable() {
 
 function rungTable() {
   why("rungs", "rungs");
-  why("rungs", "ladders");
   if (!data.rungs) return;
+  why("rungs", "ladders");
   behind("rungs", "As a table",
       ["bracket", "rung", data.study.resource.unit, "results", "promoted",
        "failed", "running", `best ${unit}`, "median", "worst"],
@@ -209,7 +215,7 @@ function importanceTable() {
   why("importance", "importance");
   const i = data.importance;
   const note = section("importance").querySelector(".note");
-  if (!i) { note.remove(); return; }
+  if (!i) return;
   const good = missing(i.tau) ? "" : " It orders results that it has not seen "
       + `with a rank correlation (Kendall's tau) of ${number(i.tau)}`
       + (i.tau < 0.3 ? ": little, so trust the shares little." : ".");
@@ -217,9 +223,8 @@ function importanceTable() {
       + `learned from ${number(i.records)} of this study's `
       + `${number(i.measured)} results, predicts ${number(i.drawn)} valid `
       + `configurations at ${resourceText(i.resource)}; a share is the part of `
-      + "the variance of "
-      + "their order that a parameter alone accounts for, or two together "
-      + "beyond their own." + good;
+      + "the variance of their order that a parameter alone accounts for, or "
+      + "two together beyond their own." + good;
   behind("importance", "As a table", ["parameter", "share, %"],
       i.parameters.map(p => [p.name, 100 * p.share]));
   behind("importance", "Pairs as a table", ["parameters", "share, %"],
@@ -230,7 +235,7 @@ function calibrationNote() {
   const c = data.calibration;
   const note = section("calibration").querySelector(".note");
   why("calibration", "calibration");
-  if (!c) { note.remove(); return; }
+  if (!c) return;
   note.textContent = (c.same > 0
       ? `Of ${plural(c.same, "prediction")}, ${number(c.inside)} `
         + `(${Math.round(100 * c.inside / c.same)} %) have the measured value `
@@ -244,19 +249,19 @@ function calibrationNote() {
 }
 
 function memoryNote() {
-  const limit = data.memory && data.memory.limit;
   why("memory", "memory");
+  if (!data.memory) return;
+  const limit = data.memory.limit;
   section("memory").querySelector(".note span").textContent = limit
       ? `; the limit is ${number(limit / 1048576)} MiB a rank`
       : "; the study sets no limit of its own";
-  if (!data.memory) section("memory").querySelector(".note").remove();
 }
 
 function timelineTable() {
   const t = data.timeline;
   const note = section("timeline").querySelector(".note");
   why("timeline", "timeline");
-  if (!t) { note.remove(); return; }
+  if (!t) return;
   const mean = list => list.reduce((a, b) => a + b, 0) / list.length;
   note.textContent = `On average ${Math.round(mean(t.pool))} % of the pool `
       + `were held by runs. Each column is ${duration(t.bin_s)} of study time, `

@@ -98,6 +98,8 @@ def check_brush(study, seen, shown):
     found = re.match(r"(\d+) of (\d+) ", brushed["count"]) if brushed else None
     check(study, "the brush holds all or none",
           found and 0 < int(found[1]) < int(found[2]), brushed)
+    check(study, "the table has others than the brush",
+          found and int(found[1]) == brushed["inside"], brushed)
 
 
 SEARCH = {"history", "rungs", "pool", "timeline"}

@@ -54,12 +54,16 @@ function brush() {
   event("mousedown", from);
   for (let i = 1; i <= 8; i++) event("mousemove", from + (to - from) * i / 8);
   event("mouseup", to);
-  return {before: null};
+  return () => inside(model, dims.length - 1);
 }
 
-/* Objectives of the rows of the table that is shown. */
-const objectives = () => [...document.querySelectorAll("#trials tbody tr")]
-    .map(tr => Number(tr.children[1].textContent));
+/* Trials whose objective lies in the interval that the axis was given. */
+function inside(model, axisNumber) {
+  const [interval] = model.getComponent("parallelAxis", axisNumber)
+      .activeIntervals;
+  return interval && (columns.objective || []).filter(v => v !== null
+      && v >= interval[0] && v <= interval[1]).length;
+}
 
 function settled(then) { setTimeout(then, 300); }
 
@@ -72,7 +76,7 @@ settled(() => {
   const brushes = brush();
   settled(() => {
     result.brushed = brushes && {count: count(), rows: rowsShown(),
-        largest: Math.max(...objectives())};
+        inside: brushes()};
     const remove = document.querySelector("#trials .bar button");
     if (remove) remove.click();
     settled(() => {
