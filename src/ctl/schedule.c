@@ -10,7 +10,6 @@
 
 #include <assert.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #define LOOK_AHEAD 64 /* waiting jobs that are looked at in one decision */
@@ -124,9 +123,7 @@ static ending predicted_ending(const tri_ctl *ctl, const tri_live *live)
     return (ending){s, v->n_ranks};
 }
 
-/* The head's earliest start; NaN where it is not known.  `ends` is a run in
- * flight that could be over now, or NULL. */
-static tri_status shadow(tri_ctl *ctl, const tri_live *ends, double *out)
+tri_status tri_ctl_head_start(tri_ctl *ctl, const tri_live *ends, double *out)
 {
     size_t n = (size_t)ctl->n_flying;
     ending *list = tri_keep_bytes(&ctl->scratch, (n + 1) * sizeof *list);
@@ -156,7 +153,7 @@ static tri_status shadow(tri_ctl *ctl, const tri_live *ends, double *out)
     return TRI_OK;
 }
 
-static int may_pass(const tri_ctl *ctl, double s, double head_start)
+int tri_ctl_may_pass(const tri_ctl *ctl, double s, double head_start)
 {
     double median = tri_running_median_value(&ctl->run_s);
 
@@ -200,7 +197,7 @@ static tri_status next_job(tri_ctl *ctl, tri_job *job, int *ranks, double *s)
     return TRI_OK;
 }
 
-static tri_status take(tri_ctl *ctl, const tri_job *job, int64_t *trial)
+tri_status tri_ctl_take(tri_ctl *ctl, const tri_job *job, int64_t *trial)
 {
     tri_trial_row *t;
 
@@ -238,20 +235,17 @@ static int trial_fits(tri_ctl *ctl, int64_t trial)
                           : tri_ctl_fits_elsewhere(ctl, t->suspect, t->ranks);
 }
 
-/* Trials that the end of the job has cut off as often as they have attempts may
- * be what ends it.  They run one at a time, and then only the one that ran is
- * blamed: those that were beside it by chance come to their results. */
-static int is_doubted(const tri_ctl *ctl, int64_t trial)
+int tri_ctl_is_doubted(const tri_ctl *ctl, int64_t trial)
 {
     return ctl->trials[trial].cuts >= ctl->study->failures.max_attempts;
 }
 
-static int a_doubted_runs(const tri_ctl *ctl)
+int tri_ctl_a_doubted_runs(const tri_ctl *ctl)
 {
     for (int i = 0; i < ctl->n_flying; i++) {
         const tri_live *live = &ctl->lives[ctl->flying[i]];
 
-        if (is_doubted(ctl, ctl->runs[live->run].v.trial)) {
+        if (tri_ctl_is_doubted(ctl, ctl->runs[live->run].v.trial)) {
             return 1;
         }
     }
@@ -260,9 +254,10 @@ static int a_doubted_runs(const tri_ctl *ctl)
 
 static int may_run_beside(const tri_ctl *ctl, int64_t trial)
 {
-    int comes_next = ctl->head >= 0 && is_doubted(ctl, ctl->head);
+    int comes_next = ctl->head >= 0 && tri_ctl_is_doubted(ctl, ctl->head);
 
-    return !is_doubted(ctl, trial) || !(comes_next || a_doubted_runs(ctl));
+    return !tri_ctl_is_doubted(ctl, trial) ||
+           !(comes_next || tri_ctl_a_doubted_runs(ctl));
 }
 
 static void unqueue(tri_ctl *ctl, size_t at)
@@ -340,7 +335,7 @@ static tri_status start_next(tri_ctl *ctl, int *went)
         return TRI_OK;
     }
     *went = 1;
-    TRI_TRY(take(ctl, &job, &trial));
+    TRI_TRY(tri_ctl_take(ctl, &job, &trial));
     if (ranks > ctl->n_up) { /* a baseline larger than the pool */
         return tri_ctl_set_parked(ctl, trial, 1);
     }
@@ -367,7 +362,7 @@ static tri_status start_head(tri_ctl *ctl, int *went)
 static int may_slip_in(tri_ctl *ctl, int ranks, double s, double head_start)
 {
     return fits(ctl, ranks) && tri_ctl_time_allows(ctl, s) &&
-           may_pass(ctl, s, head_start);
+           tri_ctl_may_pass(ctl, s, head_start);
 }
 
 /* Start one job that does not delay the head. */
@@ -394,7 +389,7 @@ static tri_status backfill(tri_ctl *ctl, double head_start, int *went)
         return TRI_OK;
     }
     *went = 1;
-    TRI_TRY(take(ctl, &job, &trial));
+    TRI_TRY(tri_ctl_take(ctl, &job, &trial));
     return hold(ctl, trial) ? TRI_OK : start_waiting(ctl, trial);
 }
 
@@ -412,7 +407,7 @@ static tri_status give_out(tri_ctl *ctl)
     if (ctl->head < 0 || !tri_ctl_has_room(ctl)) {
         return TRI_OK;
     }
-    TRI_TRY(shadow(ctl, NULL, &head_start));
+    TRI_TRY(tri_ctl_head_start(ctl, NULL, &head_start));
     for (went = 1; went && tri_ctl_has_room(ctl) && tri_ctl_may_search(ctl);) {
         went = 0;
         TRI_TRY(backfill(ctl, head_start, &went));
@@ -420,260 +415,9 @@ static tri_status give_out(tri_ctl *ctl)
     return TRI_OK;
 }
 
-static tri_status fill(tri_ctl *ctl)
+tri_status tri_ctl_fill(tri_ctl *ctl)
 {
     tri_ctl_think_begin(ctl);
     TRI_TRY(give_out(ctl));
     return tri_ctl_think_end(ctl);
-}
-
-/* ---- going on in place --------------------------------------------------- */
-
-static int all_up(const tri_ctl *ctl, const tri_run_view *v)
-{
-    for (int i = 0; i < v->n_ranks; i++) {
-        const tri_rank_row *r = tri_ctl_rank_row(ctl, v->ranks[i]);
-
-        if (!r || r->state != TRI_RANK_UP) {
-            return 0;
-        }
-    }
-    return 1;
-}
-
-static tri_status may_go_on(tri_ctl *ctl, const tri_live *live, tri_job *job,
-                            int *may)
-{
-    const tri_run_view *v = &ctl->runs[live->run].v;
-    tri_going going = tri_sched_goes_on(ctl->sched, v->trial,
-                                        tri_ctl_may_create(ctl), job);
-    double s = tri_ctl_predict(ctl, v->trial,
-                               (double)(job->resource - v->resource), 1);
-    double head_start;
-
-    *may = going != TRI_GOES_NOT && !live->stopped && tri_ctl_may_search(ctl) &&
-           (going == TRI_GOES_ON || ctl->queue.n == ctl->queue_at) &&
-           all_up(ctl, v) && tri_ctl_time_allows(ctl, s);
-    if (*may && going == TRI_GOES_NEXT && ctl->head >= 0) {
-        TRI_TRY(shadow(ctl, live, &head_start));
-        *may = may_pass(ctl, s, head_start);
-    }
-    return TRI_OK;
-}
-
-/* A process cannot go on in place: it ends, saves itself where it can, and
- * another one starts. */
-static double first_limit(const tri_ctl *ctl, const tri_live *live)
-{
-    return ctl->study->model.kind == TRI_MODEL_PROCESS
-                   ? ctl->study->timeouts.startup_s + tri_ctl_answer_s(ctl)
-                   : tri_ctl_progress_limit(ctl, live);
-}
-
-tri_status tri_ctl_go_on(tri_ctl *ctl, tri_live *live, int *went)
-{
-    int64_t old = live->run, run, trial;
-    tri_run_view v = ctl->runs[old].v;
-    double slowest = live->slowest_s;
-    tri_command c = {.kind = TRI_CMD_VERDICT};
-    tri_job job;
-
-    TRI_TRY(may_go_on(ctl, live, &job, went));
-    if (!*went) {
-        return TRI_OK;
-    }
-    TRI_TRY(take(ctl, &job, &trial));
-    TRI_TRY(tri_ctl_add_run(ctl, trial, job.rung, job.resource, v.ranks,
-                            v.n_ranks, &run));
-    TRI_TRY(tri_ctl_end_run(ctl, tri_ctl_live(ctl, old, v.attempt),
-                            TRI_RUN_FINISHED, TRI_REASON_NONE, 0));
-    ctl->search_runs++;
-    ctl->runs[run].v.state = TRI_RUN_RUNNING;
-    live = tri_ctl_live(ctl, run, 0);
-    live->in_place = 1;
-    live->first_s = ctl->now;
-    live->slowest_s = slowest;
-    live->length = (double)(job.resource - v.resource);
-    tri_ctl_set_limit(ctl, live, first_limit(ctl, live));
-    TRI_TRY(tri_ctl_set_place(ctl, trial, TRI_PLACE_FLYING));
-    c.u.verdict =
-            (tri_cmd_verdict){.run = old,
-                              .attempt = v.attempt,
-                              .verdict = TRI_VERDICT_CONTINUE,
-                              .save = (uint8_t)tri_ctl_saves(ctl, job.rung),
-                              .next_run = run,
-                              .next_rung = job.rung,
-                              .resource = job.resource,
-                              .rank = v.ranks[0]};
-    return tri_ctl_emit(ctl, &c);
-}
-
-/* ---- phases ---- */
-
-/* The job ends while this runs, by nobody's wish that is known: that may be the
- * doing of what runs, such as a rank that ends itself.  A study must end, so
- * there is a limit to it, of twice as many as attempts. */
-static tri_status note_cut(tri_ctl *ctl, tri_run_row *r, int *is_last)
-{
-    tri_trial_row *t = &ctl->trials[r->v.trial];
-    char why[120];
-
-    *is_last = ++t->cuts >= 2 * ctl->study->failures.max_attempts;
-    if (!*is_last) {
-        return TRI_OK;
-    }
-    snprintf(why, sizeof why,
-             "the job ended while it ran, %d times: twice "
-             "failures.max_attempts",
-             t->cuts);
-    return tri_ctl_say(ctl, r, why);
-}
-
-/* There is no time for an answer.  `blames`: 0 nobody, 1 what runs, 2 what runs
- * and is doubted. */
-static tri_status end_now(tri_ctl *ctl, tri_live *live, int blames)
-{
-    tri_run_row *r = &ctl->runs[live->run];
-    int is_last = 0;
-
-    if (live->finished) {
-        return tri_ctl_end_run(ctl, live, TRI_RUN_FINISHED, TRI_REASON_NONE, 1);
-    }
-    if (r->v.phase == TRI_PHASE_SEARCH &&
-        (blames == 1 || (blames == 2 && is_doubted(ctl, r->v.trial)))) {
-        TRI_TRY(note_cut(ctl, r, &is_last));
-    }
-    return is_last ? tri_ctl_fail_run(ctl, live, TRI_REASON_KILLED, 1)
-                   : tri_ctl_interrupt_run(ctl, live, TRI_RUN_INTERRUPTED,
-                                           TRI_REASON_DRAINED);
-}
-
-tri_status tri_ctl_drain(tri_ctl *ctl, int why)
-{
-    /* after a drain in order the end of the job is no surprise */
-    int blames = ctl->draining ? 0 : 1 + a_doubted_runs(ctl);
-
-    if (ctl->ended || (ctl->draining && why != TRI_DRAIN_NOW)) {
-        return TRI_OK;
-    }
-    ctl->draining = 1;
-    ctl->drain_why = why;
-    ctl->drain_limit =
-            why == TRI_DRAIN_NOW ? ctl->now : ctl->now + tri_ctl_drain_s(ctl);
-    for (int i = ctl->n_flying - 1; i >= 0; i--) {
-        tri_live *live = &ctl->lives[ctl->flying[i]];
-
-        if (why == TRI_DRAIN_NOW) {
-            TRI_TRY(end_now(ctl, live, blames));
-        } else if (ctl->runs[live->run].v.state != TRI_RUN_LEAVING) {
-            TRI_TRY(tri_ctl_stop_run(ctl, live, TRI_REASON_DRAINED));
-        }
-    }
-    return TRI_OK;
-}
-
-/* No rank is left: what ran is lost, without blame. */
-static tri_status lose_all(tri_ctl *ctl)
-{
-    while (ctl->n_flying) {
-        tri_live *live = &ctl->lives[ctl->flying[0]];
-
-        TRI_TRY(tri_ctl_interrupt_run(ctl, live, TRI_RUN_LOST,
-                                      TRI_REASON_RANK_LOST));
-    }
-    return tri_ctl_end(ctl, 3, 1, "no rank of the pool is left");
-}
-
-static tri_status act_finals(tri_ctl *ctl)
-{
-    int over;
-
-    TRI_TRY(tri_ctl_finals_next(ctl, &over));
-    return over ? tri_ctl_end_done(ctl) : TRI_OK;
-}
-
-/* Whether more time would have been used. */
-static int work_is_left(const tri_ctl *ctl)
-{
-    int64_t runs = ctl->study->budget.runs;
-    tri_job job;
-
-    if (runs != TRI_UNLIMITED && ctl->search_runs >= runs) {
-        return 0;
-    }
-    tri_sched_peek(ctl->sched, tri_ctl_may_create(ctl), &job);
-    return ctl->n_shelved || ctl->head >= 0 || ctl->queue_at < ctl->queue.n ||
-           job.kind != TRI_JOB_NONE;
-}
-
-static tri_status end_search(tri_ctl *ctl)
-{
-    ctl->cut = ctl->opening_blocks && work_is_left(ctl);
-    if (tri_ctl_is_hopeless(ctl)) {
-        return tri_ctl_end_hopeless(ctl);
-    }
-    if (ctl->deadline_blocks) {
-        return tri_ctl_end(ctl, 3, 1,
-                           "what is left would not end before the deadline");
-    }
-    if (!ctl->n_results && ctl->cut) {
-        return tri_ctl_end(ctl, 0, 1,
-                           "stopped for --max-time before any run finished");
-    }
-    if (!ctl->n_results) {
-        return tri_ctl_end_empty(ctl);
-    }
-    TRI_TRY(tri_ctl_finals_begin(ctl));
-    return act_finals(ctl);
-}
-
-/* Where nothing can start, what is suspected stands: a result for which other
- * jobs may have been waiting. */
-static tri_status act_search(tri_ctl *ctl)
-{
-    int n = 0;
-
-    TRI_TRY(fill(ctl));
-    if (!ctl->n_flying && !ctl->thoughts.waits && !ctl->deadline_blocks) {
-        TRI_TRY(tri_ctl_let_suspects_stand(ctl, &n));
-    }
-    if (n) {
-        TRI_TRY(fill(ctl));
-    }
-    return ctl->n_flying || ctl->thoughts.waits ? TRI_OK : end_search(ctl);
-}
-
-static const char *drain_sentence(int why)
-{
-    switch (why) {
-    case TRI_DRAIN_DEADLINE:
-        return "drained for the deadline of the job";
-    case TRI_DRAIN_USER:
-        return "drained at the user's wish";
-    default:
-        return "drained for a signal";
-    }
-}
-
-tri_status tri_ctl_act(tri_ctl *ctl)
-{
-    if (ctl->ended || !ctl->started) {
-        return TRI_OK;
-    }
-    TRI_TRY(tri_ctl_settle_pool(ctl));
-    if (ctl->draining) {
-        return ctl->n_flying
-                       ? TRI_OK
-                       : tri_ctl_end(ctl, 3, 1, drain_sentence(ctl->drain_why));
-    }
-    if (ctl->complete) {
-        return tri_ctl_end(ctl, 0, 0, "done already");
-    }
-    if (!ctl->n_up) {
-        return lose_all(ctl);
-    }
-    if (ctl->phase == TRI_PHASE_SEARCH) {
-        return act_search(ctl);
-    }
-    return ctl->n_flying ? TRI_OK : act_finals(ctl);
 }

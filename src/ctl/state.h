@@ -427,13 +427,34 @@ tri_status tri_ctl_keep_warm(tri_ctl *ctl, const tri_ev_open *ev);
 
 /* ---- schedule.c: who starts next ------------------------------------- */
 
-/* Start what can be started, end what is over. */
-tri_status tri_ctl_act(tri_ctl *ctl);
-/* The run may go on in place at its next rung: do so.  [out] *went. */
-tri_status tri_ctl_go_on(tri_ctl *ctl, tri_live *live, int *went);
+/* Start what can be started of the search. */
+tri_status tri_ctl_fill(tri_ctl *ctl);
 tri_status tri_ctl_start(tri_ctl *ctl, int64_t trial, tri_phase phase, int rung,
                          int64_t resource, int64_t *run);
+/* The job is the trial's that it returns, which waits at the job's rung. */
+tri_status tri_ctl_take(tri_ctl *ctl, const tri_job *job, int64_t *trial);
+/* The head's earliest start; NaN where it is not known.  `ends` is a run in
+ * flight that could be over now, or NULL. */
+tri_status tri_ctl_head_start(tri_ctl *ctl, const tri_live *ends, double *out);
+/* Whether a job predicted to last `s` may start before the head. */
+int tri_ctl_may_pass(const tri_ctl *ctl, double s, double head_start);
+/* Trials that the end of the job has cut off as often as they have attempts may
+ * be what ends it.  They run one at a time, and then only the one that ran is
+ * blamed: those that were beside it by chance come to their results. */
+int tri_ctl_is_doubted(const tri_ctl *ctl, int64_t trial);
+int tri_ctl_a_doubted_runs(const tri_ctl *ctl);
+
+/* ---- go_on.c: going on in place ----------------------------------------- */
+
+/* The run may go on in place at its next rung: do so.  [out] *went. */
+tri_status tri_ctl_go_on(tri_ctl *ctl, tri_live *live, int *went);
+
+/* ---- phases.c: what is over ---------------------------------------------- */
+
+/* Start what can be started, end what is over. */
+tri_status tri_ctl_act(tri_ctl *ctl);
 tri_status tri_ctl_drain(tri_ctl *ctl, int why);
+
 /* ---- checkpoint.c: what trials go on from ------------------------------- */
 
 tri_status tri_ctl_drop_checkpoint(tri_ctl *ctl, int64_t trial);
