@@ -140,12 +140,11 @@ static tri_status make_trial_room(tri_ctl *ctl)
                         (long long)room);
     }
     ctl->trials = grown;
-    table = tri_rows_grow(NULL, 0, (size_t)room * 2 * sizeof *table);
+    table = calloc((size_t)room * 2, sizeof *table);
     if (!table) {
         return TRI_FAIL(TRI_ENOMEM, "no memory for %lld trials",
                         (long long)room);
     }
-    memset(table, 0, (size_t)room * 2 * sizeof *table);
     free(ctl->by_hash);
     ctl->by_hash = table;
     ctl->by_hash_room = (size_t)room * 2;
