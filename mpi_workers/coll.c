@@ -3,9 +3,8 @@
  */
 #include "mpi_workers/coll_ways.h"
 
-#include "mpi_workers/wait.h"
+#include "mpi_workers/words.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 static int64_t piece_of(uint64_t bytes)
@@ -100,7 +99,6 @@ void tri_coll_tell(tri_coll *coll, const void *mine, int bytes, void *all)
 /* ---- agreement ------------------------------------------------------------
  */
 
-/* Memory of a message that is left to MPI where the wait for it fails. */
 typedef struct words {
     struct {
         int code, rank;
@@ -108,100 +106,91 @@ typedef struct words {
     uint64_t value[2], least[2];
     char sentence[TRI_ERROR_BYTES];
 } words;
+_Static_assert(sizeof(words) <= TRI_WORDS_BYTES, "words of an agreement");
 
-static tri_status share_error(MPI_Comm comm, tri_status st, int rank, words *w)
+static words *words_in(tri_words *memory)
 {
+    return (words *)(void *)memory->at.bytes;
+}
+
+static tri_status share_error(MPI_Comm comm, tri_status st, int rank,
+                              tri_words *memory)
+{
+    words *w = words_in(memory);
     MPI_Request request;
     int me;
+    int rc;
 
     MPI_Comm_rank(comm, &me);
     if (me == rank) {
         memccpy(w->sentence, tri_error_last()->sentence, 0,
                 sizeof w->sentence - 1);
     }
-    if (MPI_Ibcast(w->sentence, (int)sizeof w->sentence, MPI_CHAR, rank, comm,
-                   &request) != MPI_SUCCESS) {
-        return TRI_FAIL(TRI_ECOMM, "the group could not agree on an error");
-    }
-    TRI_TRY(tri_wait_until(&request, comm, me == rank ? -1 : rank,
-                           TRI_NO_DEADLINE));
+    rc = MPI_Ibcast(w->sentence, (int)sizeof w->sentence, MPI_CHAR, rank, comm,
+                    &request);
+    TRI_TRY(tri_words_wait(memory, rc, &request, comm, me == rank ? -1 : rank,
+                           "agree on an error"));
     w->sentence[sizeof w->sentence - 1] = '\0';
     return me == rank ? st : TRI_FAIL(st, "%s", w->sentence);
 }
 
-static words *words_of_mine(void)
-{
-    words *w = calloc(1, sizeof *w);
-
-    if (!w) {
-        (void)TRI_FAIL(TRI_ECOMM, "no memory for a word to the group");
-    }
-    return w;
-}
-
-/* Free `w` unless MPI may still write there. */
-static tri_status done_with(words *w, tri_status st)
-{
-    if (st != TRI_ETIMEOUT && st != TRI_EPEER) {
-        free(w);
-    }
-    return st; /* NOLINT(clang-analyzer-unix.Malloc) */
-}
-
 tri_status tri_coll_share_error(MPI_Comm comm, tri_status st, int rank)
 {
-    words *w = words_of_mine();
+    tri_words *memory = tri_words_take();
 
-    return w ? done_with(w, share_error(comm, st, rank, w)) : TRI_ECOMM;
+    st = memory ? share_error(comm, st, rank, memory) : TRI_ECOMM;
+    tri_words_give(memory);
+    return st;
 }
 
-static tri_status agree(MPI_Comm comm, tri_status mine, words *w)
+static tri_status agree(MPI_Comm comm, tri_status mine, tri_words *memory)
 {
+    words *w = words_in(memory);
     MPI_Request request;
+    int rc;
 
     w->in.code = (int)mine;
     MPI_Comm_rank(comm, &w->in.rank);
-    if (MPI_Iallreduce(&w->in, &w->out, 1, MPI_2INT, MPI_MAXLOC, comm,
-                       &request) != MPI_SUCCESS) {
-        return TRI_FAIL(TRI_ECOMM, "the group could not agree on a status");
-    }
-    TRI_TRY(tri_wait_until(&request, comm, -1, TRI_NO_DEADLINE));
-    return w->out.code == TRI_OK
-                   ? TRI_OK
-                   : share_error(comm, (tri_status)w->out.code, w->out.rank, w);
+    rc = MPI_Iallreduce(&w->in, &w->out, 1, MPI_2INT, MPI_MAXLOC, comm,
+                        &request);
+    TRI_TRY(tri_words_wait(memory, rc, &request, comm, -1,
+                           "agree on a status"));
+    return w->out.code == TRI_OK ? TRI_OK
+                                 : share_error(comm, (tri_status)w->out.code,
+                                               w->out.rank, memory);
 }
 
 tri_status tri_coll_agree(MPI_Comm comm, tri_status mine)
 {
-    words *w = words_of_mine();
+    tri_words *memory = tri_words_take();
+    tri_status st = memory ? agree(comm, mine, memory) : TRI_ECOMM;
 
-    return w ? done_with(w, agree(comm, mine, w)) : TRI_ECOMM;
+    tri_words_give(memory);
+    return st;
 }
 
-static tri_status least(MPI_Comm comm, words *w)
+static tri_status compare(MPI_Comm comm, uint64_t value, tri_words *memory,
+                          int *same)
 {
+    words *w = words_in(memory);
     MPI_Request request;
+    int rc;
 
-    if (MPI_Iallreduce(w->value, w->least, 2, MPI_UINT64_T, MPI_MIN, comm,
-                       &request) != MPI_SUCCESS) {
-        return TRI_FAIL(TRI_ECOMM, "the group could not compare what it has");
-    }
-    return tri_wait_until(&request, comm, -1, TRI_NO_DEADLINE);
+    w->value[0] = value;
+    w->value[1] = ~value;
+    rc = MPI_Iallreduce(w->value, w->least, 2, MPI_UINT64_T, MPI_MIN, comm,
+                        &request);
+    TRI_TRY(tri_words_wait(memory, rc, &request, comm, -1,
+                           "compare what it has"));
+    *same = w->least[0] == ~w->least[1];
+    return TRI_OK;
 }
 
 tri_status tri_coll_same(MPI_Comm comm, uint64_t value, int *same)
 {
-    words *w = words_of_mine();
-    tri_status st;
+    tri_words *memory = tri_words_take();
+    tri_status st = memory ? compare(comm, value, memory, same) : TRI_ECOMM;
 
-    if (!w) {
-        return TRI_ECOMM;
-    }
-    w->value[0] = value;
-    w->value[1] = ~value;
-    st = least(comm, w);
-    if (st == TRI_OK) {
-        *same = w->least[0] == ~w->least[1];
-    }
-    return done_with(w, st);
+    tri_words_give(memory);
+    return st;
 }

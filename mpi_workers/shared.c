@@ -4,6 +4,7 @@
 #include "mpi_workers/shared.h"
 
 #include "mpi_workers/wait.h"
+#include "mpi_workers/words.h"
 
 #include <fcntl.h>
 #include <stdatomic.h>
@@ -23,8 +24,8 @@ typedef struct line { /* of a rank: how many barriers it has reached */
 } line;
 
 typedef struct head {
-    uint64_t nonce;          /* that it is this one */
-    atomic_int_fast32_t bad; /* a rank + 1 that did not come */
+    uint64_t nonce;           /* that it is this one */
+    atomic_uint_fast64_t bad; /* who did not come, and why: see loss */
     line lines[];
 } head;
 
@@ -120,70 +121,78 @@ static int take(tri_shared *s, const offer *o)
     return s->head != NULL;
 }
 
-/* The two messages of it; where a wait fails they are left to MPI. */
+/* The two messages of it. */
 typedef struct talk {
     offer offer;
     int32_t mine, all;
 } talk;
+_Static_assert(sizeof(talk) <= TRI_WORDS_BYTES, "words of an offer");
 
-static tri_status agree(tri_shared *s, talk *t)
+static talk *talk_in(tri_words *memory)
 {
-    MPI_Request request;
-
-    if (s->rank == 0) {
-        make(s, &t->offer);
-    }
-    MPI_Ibcast(&t->offer, (int)sizeof t->offer, MPI_BYTE, 0, s->comm, &request);
-    TRI_TRY(tri_wait_until(&request, s->comm, s->rank == 0 ? -1 : 0,
-                           TRI_NO_DEADLINE));
-    t->mine = s->rank == 0 ? t->offer.fd >= 0 : take(s, &t->offer);
-    MPI_Iallreduce(&t->mine, &t->all, 1, MPI_INT32_T, MPI_MIN, s->comm,
-                   &request);
-    return tri_wait_until(&request, s->comm, -1, TRI_NO_DEADLINE);
+    return (talk *)(void *)memory->at.bytes;
 }
 
-static tri_status come_together(tri_shared *s, int *shares)
+static tri_status agree(tri_shared *s, int able, tri_words *memory)
 {
-    talk *t = calloc(1, sizeof *t);
-    int fd;
+    static const char aim[] = "agree on shared memory";
+    talk *t = talk_in(memory);
+    MPI_Request request;
+    int rc;
+
+    if (s->rank == 0 && able) {
+        make(s, &t->offer);
+    }
+    rc = MPI_Ibcast(&t->offer, (int)sizeof t->offer, MPI_BYTE, 0, s->comm,
+                    &request);
+    TRI_TRY(tri_words_wait(memory, rc, &request, s->comm, s->rank == 0 ? -1 : 0,
+                           aim));
+    t->mine = s->rank == 0 ? t->offer.fd >= 0 : able && take(s, &t->offer);
+    rc = MPI_Iallreduce(&t->mine, &t->all, 1, MPI_INT32_T, MPI_MIN, s->comm,
+                        &request);
+    return tri_words_wait(memory, rc, &request, s->comm, -1, aim);
+}
+
+/* `able`: 0 where this rank will not share, and only says so. */
+static tri_status come_together(tri_shared *s, int able, int *shares)
+{
+    tri_words *memory = tri_words_take();
+    talk *t;
     tri_status st;
 
-    if (!t) {
-        return TRI_FAIL(TRI_ENOMEM, "no memory for an offer");
+    if (!memory) {
+        return TRI_ECOMM;
     }
+    t = talk_in(memory);
     t->offer.fd = -1;
-    st = agree(s, t);
-    fd = s->rank == 0 ? t->offer.fd : -1;
-    if (fd >= 0) {
-        close(fd);
+    st = agree(s, able, memory);
+    if (s->rank == 0 && t->offer.fd >= 0) {
+        close(t->offer.fd);
     }
-    if (st != TRI_OK) { /* t is left to MPI; NOLINTNEXTLINE(clang-analyzer-*) */
-        return st;
-    }
-    *shares = t->all;
-    free(t);
-    return TRI_OK;
+    *shares = st == TRI_OK && t->all;
+    tri_words_give(memory);
+    return st;
 }
 
 tri_status tri_shared_open(MPI_Comm comm, uint64_t bytes, tri_shared **out)
 {
-    tri_shared *s = calloc(1, sizeof *s);
+    tri_shared here = {.comm = comm}; /* comes together in any case */
+    tri_shared *s = malloc(sizeof *s);
     uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
     int shares = 0;
     tri_status st;
 
-    if (!s) {
-        return TRI_FAIL(TRI_ENOMEM, "no memory for shared memory");
-    }
-    n_alive++;
-    s->comm = comm;
-    MPI_Comm_rank(comm, &s->rank);
-    MPI_Comm_size(comm, &s->size);
-    s->at = sizeof(head) + (uint64_t)s->size * sizeof(line);
-    s->bytes = (s->at + bytes + page - 1) / page * page;
-    st = come_together(s, &shares);
-    if (st != TRI_OK || !shares) {
-        tri_shared_close(s);
+    MPI_Comm_rank(comm, &here.rank);
+    MPI_Comm_size(comm, &here.size);
+    here.at = sizeof(head) + (uint64_t)here.size * sizeof(line);
+    here.bytes = (here.at + bytes + page - 1) / page * page;
+    st = come_together(&here, s != NULL, &shares);
+    if (s && shares) {
+        *s = here;
+        n_alive++;
+    } else {
+        detach(&here);
+        free(s);
         s = NULL;
     }
     if (st == TRI_OK) {
@@ -209,10 +218,19 @@ void *tri_shared_at(tri_shared *s)
 /* ---- the barrier ----------------------------------------------------------
  */
 
-/* Somebody did not come: all are to know whom it was. */
-static tri_status give_up(tri_shared *s, tri_status st)
+/* What is kept of it in the head: the first loss that anybody has found. */
+static uint64_t loss(int rank, tri_status st)
 {
-    int rank = (int)atomic_load(&s->head->bad) - 1;
+    return (uint64_t)st << 32 | (uint32_t)(rank + 1);
+}
+
+/* Say the loss that is kept, which is the same to all: its status too, so that
+ * a rank that was late is not taken for a dead one, by others or by itself. */
+static tri_status give_up(tri_shared *s)
+{
+    uint64_t bad = atomic_load(&s->head->bad);
+    tri_status st = (tri_status)(bad >> 32);
+    int rank = (int)(uint32_t)bad - 1;
 
     tri_wait_blame(s->comm, rank);
     return st == TRI_EPEER
@@ -220,6 +238,11 @@ static tri_status give_up(tri_shared *s, tri_status st)
                               rank)
                    : TRI_FAIL(st, "rank %d of the group did not come in time",
                               rank);
+}
+
+static int is_given_up(const tri_shared *s)
+{
+    return atomic_load_explicit(&s->head->bad, memory_order_relaxed) != 0;
 }
 
 static int has_come(const tri_shared *s, int rank)
@@ -234,13 +257,13 @@ static tri_status await(tri_shared *s, tri_wait *w, int rank)
         tri_status st = tri_wait_pause(w);
 
         if (st != TRI_OK) {
-            int_fast32_t none = 0;
+            uint_fast64_t none = 0;
 
-            atomic_compare_exchange_strong(&s->head->bad, &none, rank + 1);
-            return give_up(s, st);
+            atomic_compare_exchange_strong(&s->head->bad, &none,
+                                           loss(rank, st));
         }
-        if (atomic_load_explicit(&s->head->bad, memory_order_relaxed)) {
-            return give_up(s, TRI_EPEER);
+        if (is_given_up(s)) {
+            return give_up(s);
         }
     }
     return TRI_OK;
@@ -251,8 +274,8 @@ tri_status tri_shared_barrier(tri_shared *s)
     int waits = 0;
     tri_wait w;
 
-    if (atomic_load_explicit(&s->head->bad, memory_order_relaxed)) {
-        return give_up(s, TRI_EPEER);
+    if (is_given_up(s)) {
+        return give_up(s);
     }
     s->reached++;
     atomic_store_explicit(&s->head->lines[s->rank].reached, s->reached,

@@ -22,8 +22,8 @@ typedef struct tri_shared tri_shared;
 /*
  * Collective over `comm`, borrowed until close.  [out] *out: `bytes` bytes,
  * zeroed, on a boundary of 64; NULL where the ranks cannot share memory (they
- * are on several hosts, or in containers), which is no error; tri_shared_close.
- * TRI_ETIMEOUT, TRI_EPEER, TRI_ECOMM.
+ * are on several hosts, or in containers, or one has no memory for it), which
+ * is no error; tri_shared_close.  TRI_ETIMEOUT, TRI_EPEER, TRI_ECOMM.
  */
 tri_status tri_shared_open(MPI_Comm comm, uint64_t bytes, tri_shared **out);
 /* Not collective; NULL is allowed. */
@@ -31,9 +31,10 @@ void tri_shared_close(tri_shared *s);
 
 /* Where it is. */
 void *tri_shared_at(tri_shared *s);
-/* What a rank wrote before is seen by all after.  TRI_ETIMEOUT, TRI_EPEER: a
- * member did not come; all get that, now and from then on, and whom to blame
- * (wait.h). */
+/* What a rank wrote before is seen by all after.  TRI_ETIMEOUT: a
+ * member did not come in time; TRI_EPEER: its process has ended.  What the
+ * first to find it has found all get, the late one too, now and from then on,
+ * and whom to blame (wait.h). */
 tri_status tri_shared_barrier(tri_shared *s);
 
 /* Alive in this process, for leak tests. */

@@ -5,6 +5,7 @@
 
 #include "mpi_workers/coll.h"
 #include "mpi_workers/pause.h"
+#include "mpi_workers/words.h"
 
 #include "tests/tri_cmocka.h"
 
@@ -63,12 +64,43 @@ static void agreement(void **state)
     assert_string_equal(tri_error_last()->sentence, "from rank 0");
 }
 
+static tri_words *next_words(void)
+{
+    tri_words *w = tri_words_take();
+
+    assert_non_null(w);
+    tri_words_give(w);
+    return w;
+}
+
+/* What a wait in vain leaves to MPI is not used again, and it alone. */
+static void words_left_to_mpi(void **state)
+{
+    tri_words *first = next_words();
+
+    (void)state;
+    assert_ptr_equal(next_words(), first);
+    tri_wait_limit(0.02);
+    if (rank < size - 1) {
+        assert_int_equal(tri_coll_agree(MPI_COMM_WORLD, TRI_OK), TRI_ETIMEOUT);
+        assert_ptr_not_equal(next_words(), first);
+    }
+    tri_wait_attend(NULL, NULL);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == size - 1) { /* what the others began is ended */
+        assert_int_equal(tri_coll_agree(MPI_COMM_WORLD, TRI_OK), TRI_OK);
+        assert_ptr_equal(next_words(), first);
+    }
+    assert_int_equal(tri_coll_agree(MPI_COMM_WORLD, TRI_OK), TRI_OK);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
             cmocka_unit_test(null_is_complete),
             cmocka_unit_test(deadline_passes),
             cmocka_unit_test(agreement),
+            cmocka_unit_test(words_left_to_mpi),
     };
     int failed;
 
