@@ -67,6 +67,8 @@ void tri_coll_sum(tri_coll *coll, tri_real *x, int64_t n);
 /* The part of `n` elements that is rank `rank`'s: from *first, *count. */
 void tri_coll_part(const tri_coll *coll, int rank, int64_t n, int64_t *first,
                    int64_t *count);
+/* The next two wait for ZeRO, where a rank keeps a part of the optimizer's
+ * state: the engine does not call them yet. */
 /* This rank's part of x becomes the sum over the ranks; the rest is undefined.
  */
 void tri_coll_reduce_scatter(tri_coll *coll, tri_real *x, int64_t n);

@@ -8,10 +8,13 @@
  *     for each chunk: sum my slice of it, put the next chunk; barrier;
  *                     take the others' sums
  *
- * When a rank puts chunk k + 2 into the half of chunk k all have passed the
- * barrier after k + 1, so all have taken k: two halves are enough, across calls
- * as well.  A rank's own slice is not put: it reads its own array, and writes
- * the sum there.
+ * A rank that puts chunk k + 2 into the half of chunk k has passed the barrier
+ * that follows the put of k + 1, which a rank reaches when it has summed its
+ * slice of k: nobody reads what was put of k any more.  Others may still be
+ * taking the sums of k, but those are written over one barrier later, by ranks
+ * that all had to come to it: two halves are enough, across calls as well.  A
+ * rank's own slice is not put: it reads its own array, and writes the sum
+ * there.
  *
  * What is small is put, and summed by everybody: one barrier.
  */
