@@ -15,13 +15,17 @@
 
 double tri_world_start_s = 600;
 
-/* Wait without spinning: rank 0 may be reading a long history. */
-static tri_status wait_patiently(MPI_Request *request, double limit_s)
+/* Wait for what was started, `rc`, without spinning: rank 0 may be reading a
+ * long history. */
+static tri_status wait_patiently(int rc, MPI_Request *request, double limit_s)
 {
     double end = tri_now() + limit_s;
     tri_pause pause = {0};
     int done = 0;
 
+    if (rc != MPI_SUCCESS) {
+        return TRI_FAIL(TRI_ECOMM, "the ranks cannot be reached");
+    }
     for (;;) {
         if (MPI_Test(request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS) {
             return TRI_FAIL(TRI_ECOMM, "the ranks cannot be reached");
@@ -78,11 +82,72 @@ static tri_status note_pids(tri_world *w)
     return TRI_OK;
 }
 
+/* Hosts together, and on them who may use the same. */
+static int by_place(const void *a, const void *b)
+{
+    const tri_seat *p = *(tri_seat *const *)a;
+    const tri_seat *q = *(tri_seat *const *)b;
+    int order = strcmp(p->host, q->host);
+
+    return order ? order : strcmp(p->cpus, q->cpus);
+}
+
+/* Where the seats of order[from]'s host end, or, with `cpus`, of those that may
+ * use the same there. */
+static int end_of(tri_seat *const *order, int from, int n, int cpus)
+{
+    int to = from + 1;
+
+    while (to < n && strcmp(order[to]->host, order[from]->host) == 0 &&
+           (!cpus || strcmp(order[to]->cpus, order[from]->cpus) == 0)) {
+        to++;
+    }
+    return to;
+}
+
+static void count_alike(const tri_world *w, tri_seat **order, int from, int to)
+{
+    int n = to - from;
+
+    for (int i = from; i < to; i++) {
+        n -= order[i] == &w->seats[0]; /* it does not train */
+    }
+    for (int i = from; i < to; i++) {
+        order[i]->n_alike = n;
+    }
+}
+
+tri_status tri_world_count(tri_world *w)
+{
+    tri_seat **order = calloc((size_t)w->size, sizeof(tri_seat *));
+
+    if (!order) {
+        return TRI_FAIL(TRI_ENOMEM, "no memory for %d seats", w->size);
+    }
+    for (int i = 0; i < w->size; i++) {
+        order[i] = &w->seats[i];
+    }
+    qsort(order, (size_t)w->size, sizeof(tri_seat *), by_place);
+    for (int i = 0, to; i < w->size; i = to) {
+        to = end_of(order, i, w->size, 0);
+        for (int k = i; k < to; k++) {
+            order[k]->host_ranks = to - i;
+        }
+    }
+    for (int i = 0, to; i < w->size; i = to) {
+        to = end_of(order, i, w->size, 1);
+        count_alike(w, order, i, to);
+    }
+    free(order);
+    return TRI_OK;
+}
+
 static tri_status share_seats(tri_world *w)
 {
     tri_seat *seats = calloc((size_t)w->size, sizeof *seats);
     tri_seat mine;
     MPI_Request request;
+    int rc;
 
     if (!seats) {
         return TRI_FAIL(TRI_ENOMEM, "no memory for %d seats", w->size);
@@ -97,17 +162,12 @@ static tri_status share_seats(tri_world *w)
     mine.is_whole = w->place.is_whole;
     mine.kernel = kernel_here(mine.host);
     mine.pid = getpid();
-    MPI_Iallgather(&mine, (int)sizeof mine, MPI_BYTE, seats, (int)sizeof mine,
-                   MPI_BYTE, w->control, &request);
+    rc = MPI_Iallgather(&mine, (int)sizeof mine, MPI_BYTE, seats,
+                        (int)sizeof mine, MPI_BYTE, w->control, &request);
     /* where this fails the seats are left to MPI */
-    TRI_TRY(wait_patiently(&request, tri_world_start_s));
+    TRI_TRY(wait_patiently(rc, &request, tri_world_start_s));
     w->seats = seats;
-    for (int i = 0; i < w->size; i++) {
-        for (int j = 0; j < w->size; j++) {
-            seats[i].host_ranks += strcmp(seats[i].host, seats[j].host) == 0;
-        }
-    }
-    return TRI_OK;
+    return tri_world_count(w);
 }
 
 /* Two communicators of all ranks; dup is no request. */
@@ -151,9 +211,9 @@ static void empty(MPI_Comm comm)
     MPI_Request request;
     MPI_Status status;
     int found = 1;
+    int rc = MPI_Ibarrier(comm, &request);
 
-    if (MPI_Ibarrier(comm, &request) != MPI_SUCCESS ||
-        wait_patiently(&request, EMPTY_S) != TRI_OK) {
+    if (wait_patiently(rc, &request, EMPTY_S) != TRI_OK) {
         return;
     }
     while (MPI_Improbe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm, &found, &matched,
@@ -184,10 +244,10 @@ static tri_status broadcast(tri_world *w, void *data, uint64_t bytes)
     for (uint64_t at = 0; at < bytes;) {
         uint64_t part = bytes - at < 1u << 30 ? bytes - at : 1u << 30;
         MPI_Request request;
+        int rc = MPI_Ibcast((char *)data + at, (int)part, MPI_BYTE, 0,
+                            w->control, &request);
 
-        MPI_Ibcast((char *)data + at, (int)part, MPI_BYTE, 0, w->control,
-                   &request);
-        TRI_TRY(wait_patiently(&request, tri_world_start_s));
+        TRI_TRY(wait_patiently(rc, &request, tri_world_start_s));
         at += part;
     }
     return TRI_OK;
@@ -235,30 +295,17 @@ tri_status tri_world_announce(tri_world *w, const tri_event *open,
     return st;
 }
 
-int tri_world_n_alike(const tri_world *w, int rank, int *n_ranks, int *index)
-{
-    const tri_seat *s = &w->seats[rank];
-    int n = 0;
-
-    *n_ranks = *index = 0;
-    for (int i = 1; i < w->size; i++) {
-        if (strcmp(w->seats[i].host, s->host) == 0) {
-            *index += i < rank;
-            ++*n_ranks;
-            n += strcmp(w->seats[i].cpus, s->cpus) == 0;
-        }
-    }
-    return n;
-}
-
 void tri_world_bind(tri_world *w)
 {
-    int n_ranks;
-    int index;
-    int n_alike = tri_world_n_alike(w, w->rank, &n_ranks, &index);
+    const tri_seat *s = &w->seats[w->rank];
+    int n_ranks = s->host_ranks - (strcmp(s->host, w->seats[0].host) == 0);
+    int index = 0;
 
+    for (int i = 1; i < w->rank; i++) {
+        index += strcmp(w->seats[i].host, s->host) == 0;
+    }
     if (w->rank > 0) {
-        tri_place_bind(&w->place, index, n_ranks, n_alike);
+        tri_place_bind(&w->place, index, n_ranks, s->n_alike);
     }
 }
 

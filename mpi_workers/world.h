@@ -17,7 +17,9 @@ extern double tri_world_start_s;
 typedef struct tri_seat {    /* of one rank */
     char host[64], node[64]; /* as place.h has them */
     int cores, host_cores;
-    int host_ranks;        /* ranks of this job on that host */
+    int host_ranks; /* ranks of this job on that host */
+    int n_alike;    /* of them, those that train and may use the same processing
+                     * units as the launcher left them, itself included */
     uint64_t memory_bytes; /* the job's limit there */
     uint64_t kernel;       /* what runs there: process numbers mean the same to
                             * those who have the same */
@@ -52,10 +54,9 @@ tri_status tri_world_announce(tri_world *w, const tri_event *open,
 /* Bind this rank, which trains, to its share of the host's cores, unless the
  * launcher has bound it: see tri_place_bind.  Rank 0 does not train. */
 void tri_world_bind(tri_world *w);
-/* How many of the ranks that train on its host may use the same processing
- * units as `rank`, itself included, as the launcher left them; *n_ranks: how
- * many train there, *index: how many of them come before it. */
-int tri_world_n_alike(const tri_world *w, int rank, int *n_ranks, int *index);
+/* Count the ranks of each host, and who is alike, by the other members of the
+ * seats.  TRI_ENOMEM. */
+tri_status tri_world_count(tri_world *w);
 /* Bytes that a rank may use where the study says auto: the limit of its host
  * shared by the job's ranks there. */
 uint64_t tri_world_quota(const tri_world *w, int rank);

@@ -129,10 +129,8 @@ int tri_startup_crowded(const tri_world *w, char *buf, size_t bytes)
     buf[0] = 0;
     for (int i = 1; i < w->size; i++) {
         const tri_seat *s = &w->seats[i];
-        int n_ranks, index;
 
-        if (s->cores == 1 && !s->is_whole &&
-            tri_world_n_alike(w, i, &n_ranks, &index) > 1) {
+        if (s->cores == 1 && !s->is_whole && s->n_alike > 1) {
             first = first ? first : i;
             n++;
         }

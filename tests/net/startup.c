@@ -31,10 +31,39 @@ static void make(job *j, int cores, const char *binding)
         snprintf(s->cpus, sizeof s->cpus, "%d", i);
         s->cores = cores;
         s->host_cores = 8;
-        s->host_ranks = i < 3 ? 3 : 2;
         j->peers[i].cores = cores;
         snprintf(j->peers[i].binding, sizeof j->peers[i].binding, "%s",
                  binding);
+    }
+    assert_int_equal(tri_world_count(&j->world), TRI_OK);
+}
+
+/* How many share a core, counted anew. */
+static int crowded(job *j, char *line, size_t bytes)
+{
+    assert_int_equal(tri_world_count(&j->world), TRI_OK);
+    return tri_startup_crowded(&j->world, line, bytes);
+}
+
+/* Ranks of a host need not follow each other. */
+static void seats_are_counted(void **state)
+{
+    static const char *const at[RANKS][2] = {
+            {"b", "0-3"}, {"a", "0-3"}, {"b", "0-3"}, {"a", "4"}, {"b", "0-3"}};
+    static const int ranks[RANKS] = {3, 2, 3, 2, 3};
+    static const int alike[RANKS] = {2, 1, 2, 1, 2}; /* rank 0 does not train */
+    job j;
+
+    (void)state;
+    make(&j, 1, "none");
+    for (int i = 0; i < RANKS; i++) {
+        snprintf(j.seats[i].host, sizeof j.seats[i].host, "%s", at[i][0]);
+        snprintf(j.seats[i].cpus, sizeof j.seats[i].cpus, "%s", at[i][1]);
+    }
+    assert_int_equal(tri_world_count(&j.world), TRI_OK);
+    for (int i = 0; i < RANKS; i++) {
+        assert_int_equal(j.seats[i].host_ranks, ranks[i]);
+        assert_int_equal(j.seats[i].n_alike, alike[i]);
     }
 }
 
@@ -66,19 +95,19 @@ static void a_core_that_is_shared(void **state)
 
     (void)state;
     make(&j, 1, "inherited");
-    assert_int_equal(tri_startup_crowded(&j.world, line, sizeof line), 0);
+    assert_int_equal(crowded(&j, line, sizeof line), 0);
     assert_string_equal(line, "");
     snprintf(j.seats[0].cpus, sizeof j.seats[0].cpus, "1"); /* rank 0 may */
-    assert_int_equal(tri_startup_crowded(&j.world, line, sizeof line), 0);
+    assert_int_equal(crowded(&j, line, sizeof line), 0);
     snprintf(j.seats[2].cpus, sizeof j.seats[2].cpus, "1");
-    assert_int_equal(tri_startup_crowded(&j.world, line, sizeof line), 2);
+    assert_int_equal(crowded(&j, line, sizeof line), 2);
     assert_non_null(strstr(line, "rank 1 (n1) does core 1"));
     assert_non_null(strstr(line, "SRUN_CPUS_PER_TASK"));
     j.seats[1].is_whole = j.seats[2].is_whole = 1; /* there is no other */
-    assert_int_equal(tri_startup_crowded(&j.world, line, sizeof line), 0);
+    assert_int_equal(crowded(&j, line, sizeof line), 0);
     make(&j, 4, "inherited"); /* a socket each two ranks */
     snprintf(j.seats[2].cpus, sizeof j.seats[2].cpus, "1");
-    assert_int_equal(tri_startup_crowded(&j.world, line, sizeof line), 0);
+    assert_int_equal(crowded(&j, line, sizeof line), 0);
 }
 
 static void a_small_shm(void **state)
@@ -96,6 +125,7 @@ static void a_small_shm(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+            cmocka_unit_test(seats_are_counted),
             cmocka_unit_test(one_line_of_ranks),
             cmocka_unit_test(a_core_that_is_shared),
             cmocka_unit_test(a_small_shm),
