@@ -143,6 +143,10 @@ static void a_share_of_this_machine(void **state)
     assert_int_equal(sched_getaffinity(0, sizeof before, &before), 0);
     tri_place_read(&place);
     if (!place.is_whole || place.host_cores < 2) {
+        print_message("skipped: %d core%s of this machine, %s\n",
+                      place.host_cores, place.host_cores == 1 ? "" : "s",
+                      place.is_whole ? "too few to be shared"
+                                     : "of which this process has a part");
         skip();
     }
     tri_place_bind(&place, 1, place.host_cores, place.host_cores);
