@@ -13,9 +13,6 @@
 #define LOWEST 128
 /* Of the best, whose neighbours are looked at in a large space. */
 #define NEAR 10
-/* Of the first configurations one in so many is tried on the word of earlier
- * studies; the others tell whether that is worth anything. */
-#define ON_TRUST 3
 
 /* ---- the pool
  * ----------------------------------------------------------------- */
@@ -103,23 +100,6 @@ static void add(tri_thinker *t, tri_answer *a, int64_t at, const char *rule)
 static int may_fail(const tri_thinker *t, const tri_snapshot *s)
 {
     return t->feasible && (t->known.n_failed > 0 || s->memory_bytes > 0);
-}
-
-/* How many of the wanted are drawn at random: each by a coin of its own. */
-static int random_count(const tri_thinker *t, const tri_snapshot *s, int wanted)
-{
-    tri_rng rng = tri_rng_stream(t->seed, (uint64_t)s->number << 1 | 1,
-                                 TRI_RNG_EXPLORE);
-    double share = t->study->search.random_share;
-    int n = 0;
-
-    if (t->known.n >= TAU_RECORDS && t->tau < TAU_LEAST) {
-        share = fmax(share, LOST_SHARE);
-    }
-    for (int i = 0; i < wanted; i++) {
-        n += tri_rng_unit(&rng) < share;
-    }
-    return n;
 }
 
 static tri_status add_random(tri_thinker *t, const tri_snapshot *s,
@@ -277,25 +257,33 @@ static tri_status add_children(tri_thinker *t, const tri_snapshot *s,
     return TRI_OK;
 }
 
-/* Before there are results of its own: some of what earlier studies say is
- * best. */
-static tri_status add_trusted(tri_thinker *t, tri_answer *a, int wanted)
+/* Some of what earlier studies say is best. */
+static tri_status add_trusted(tri_thinker *t, tri_answer *a,
+                              const tri_turns *turns)
 {
     int64_t at[WANTED_MOST];
-    int n_known = t->known.n_points;
-    int n = (n_known + wanted + ON_TRUST - 1) / ON_TRUST -
-            (n_known + ON_TRUST - 1) / ON_TRUST;
-    int found;
+    int found = 0;
 
-    if (!t->transfer || t->model || n < 1 || t->known.n_own >= DESIGN) {
-        return TRI_OK;
+    if (turns->n[TRI_TURN_TRUSTED] > 0) {
+        TRI_TRY(tri_transfer_best(t->transfer, &t->pool, t->resource, &t->known,
+                                  turns->trusted_before,
+                                  turns->n[TRI_TURN_TRUSTED], at, &found));
     }
-    TRI_TRY(tri_transfer_best(t->transfer, &t->pool, t->resource, n, at,
-                              &found));
     for (int i = 0; i < found; i++) {
         add(t, a, at[i], "warm");
     }
     return TRI_OK;
+}
+
+/* Those that neither earlier studies nor the dice choose. */
+static tri_status add_led(tri_thinker *t, const tri_snapshot *s,
+                          const tri_cancel *cancel, tri_answer *a, int n,
+                          const tri_caution *c)
+{
+    if (t->is_evolution) {
+        return add_children(t, s, a, n, c);
+    }
+    return t->model ? add_best(t, s, cancel, a, n, c) : add_design(t, s, a, n);
 }
 
 tri_status tri_thinker_decide(tri_thinker *t, const tri_snapshot *s,
@@ -303,18 +291,19 @@ tri_status tri_thinker_decide(tri_thinker *t, const tri_snapshot *s,
                               int wanted)
 {
     tri_caution c = {.feasible = may_fail(t, s) ? t->feasible : NULL};
-    int n_random;
+    int from[TRI_TURN_KINDS] = {0};
+    int n[TRI_TURN_KINDS] = {0};
+    tri_turns turns;
 
-    TRI_TRY(add_trusted(t, a, wanted));
+    tri_turns_assign(t, s, wanted, &turns);
+    TRI_TRY(add_trusted(t, a, &turns));
+    n[TRI_TURN_TRUSTED] = from[TRI_TURN_LED] = a->n;
     wanted -= a->n;
     TRI_TRY(tri_risk(c.feasible, t->encoding, s, wanted, &c.risk));
-    if (t->is_evolution) {
-        return add_children(t, s, a, wanted, &c);
-    }
-    if (!t->model) {
-        return add_design(t, s, a, wanted);
-    }
-    n_random = random_count(t, s, wanted);
-    TRI_TRY(add_best(t, s, cancel, a, wanted - n_random, &c));
-    return add_random(t, s, a, n_random, &c);
+    TRI_TRY(add_led(t, s, cancel, a, wanted - turns.n[TRI_TURN_RANDOM], &c));
+    from[TRI_TURN_RANDOM] = a->n;
+    n[TRI_TURN_LED] = a->n - from[TRI_TURN_LED];
+    TRI_TRY(add_random(t, s, a, turns.n[TRI_TURN_RANDOM], &c));
+    n[TRI_TURN_RANDOM] = a->n - from[TRI_TURN_RANDOM];
+    return tri_turns_arrange(&turns, from, n, a);
 }

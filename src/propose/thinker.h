@@ -1,7 +1,8 @@
 /*
- * Inside the thinker.  An answer is made by three files, one after another:
+ * Inside the thinker.  An answer is made by these files, one after another:
  *
  *   thinker.c   a snapshot is learned from: knowledge, models, failures
+ *   places.c    which place of the answer is filled by which rule
  *   decide.c    the pool is looked at, and what to try is chosen
  *   tell.c      that is written down as proposals, with what is believed
  */
@@ -72,6 +73,30 @@ typedef struct tri_answer {
     const char **rules;
     int n;
 } tri_answer;
+
+typedef enum tri_turn {
+    TRI_TURN_LED, /* by a model, a strategy or, without either, the design */
+    TRI_TURN_RANDOM,
+    TRI_TURN_TRUSTED, /* on the word of earlier studies */
+    TRI_TURN_KINDS
+} tri_turn;
+
+/* What each place of an answer is for. */
+typedef struct tri_turns {
+    tri_turn of[WANTED_MOST];
+    int n[TRI_TURN_KINDS];
+    int64_t trusted_before; /* in earlier answers */
+} tri_turns;
+
+/* By the numbers that the trials will have, so that the shares hold of what is
+ * started, however little of each answer is. */
+void tri_turns_assign(const tri_thinker *t, const tri_snapshot *s, int wanted,
+                       tri_turns *p);
+/* Bring what was chosen kind by kind (n[kind] of them from a->choices[
+ * from[kind]] on) to the places that are its kind's; where there are too few
+ * of a kind others move up.  TRI_ENOMEM. */
+tri_status tri_turns_arrange(const tri_turns *p, const int *from,
+                              const int *n, tri_answer *a);
 
 /* The model that this answer is chosen by; NULL. */
 tri_model *tri_thinker_asked(const tri_thinker *t);

@@ -13,8 +13,10 @@
 #define LEARNED_MOST 400
 /* Candidates that are looked at for one that is tried on a source's word. */
 #define LOOKED_AT 8
-#define LIKELY    0.6
-#define BLOCK     64
+/* Earlier ones for which more are looked at. */
+#define BEFORE_MOST 64
+#define LIKELY      0.6
+#define BLOCK       64
 
 /* ---- life ---------------------------------------------------------------- */
 
@@ -291,32 +293,37 @@ static int lowest(const tri_pool *pool, const float *mean, int most,
     return n;
 }
 
-static double distance(const tri_pool *p, int64_t a, int64_t b)
+/* The square of the distance to the nearest of rows y[n][width]. */
+static double nearest(const double *x, const double *y, int n, int width)
 {
-    const float *x = p->x + (size_t)a * (size_t)p->width;
-    const float *y = p->x + (size_t)b * (size_t)p->width;
-    double sum = 0;
+    double least = INFINITY;
 
-    for (int i = 0; i < p->width; i++) {
-        sum += (double)((x[i] - y[i]) * (x[i] - y[i]));
+    for (int k = 0; k < n; k++, y += width) {
+        double sum = 0;
+
+        for (int i = 0; i < width; i++) {
+            sum += (x[i] - y[i]) * (x[i] - y[i]);
+        }
+        least = fmin(least, sum);
     }
-    return sum;
+    return least;
 }
 
-/* The next one: the best, then of the best the one that differs most from
- * those before it. */
-static int64_t next(const tri_pool *pool, int64_t *list, int n,
-                    const int64_t *chosen, int n_chosen)
+/* The next one: the best; then, of so many more with each one before it, the
+ * one that differs most from all rows y[n_y][width]. */
+static int64_t next(const tri_pool *pool, int64_t *list, int n, int before,
+                    const double *y, int n_y, double *x)
 {
     double most = -1;
     int64_t found = -1;
     int from = -1;
 
-    for (int i = 0; i < n && i < LOOKED_AT * (n_chosen + 1); i++) {
-        double least = list[i] < 0 ? -1 : INFINITY;
+    for (int i = 0; i < n && i < LOOKED_AT * (before + 1); i++) {
+        double least = -1;
 
-        for (int k = 0; list[i] >= 0 && k < n_chosen; k++) {
-            least = fmin(least, distance(pool, list[i], chosen[k]));
+        if (list[i] >= 0) {
+            tri_pool_row(pool, list[i], x);
+            least = before > 0 ? nearest(x, y, n_y, pool->width) : 0;
         }
         if (least > most) {
             most = least;
@@ -345,10 +352,40 @@ static void leave_failures_out(const tri_transfer *t, const tri_pool *pool,
     *n = kept > 0 ? kept : *n;
 }
 
-tri_status tri_transfer_best(const tri_transfer *t, const tri_pool *pool,
-                             double resource, int wanted, int64_t *at, int *n)
+/* Choose from list[n], lowest first, what differs from what is known. */
+static tri_status choose(const tri_pool *pool, int64_t *list, int n,
+                         const tri_knowledge *known, int before, int wanted,
+                         double *x, int64_t *at, int *chosen)
 {
-    int most = LOOKED_AT * (wanted + 1);
+    size_t w = (size_t)pool->width;
+    int n_y = known->n_points;
+    double *y = malloc(((size_t)(n_y + wanted) * w + 1) * sizeof *y);
+
+    if (!y) {
+        return TRI_FAIL(TRI_ENOMEM, "no memory for earlier results");
+    }
+    if (n_y > 0) {
+        memcpy(y, known->point_x, (size_t)n_y * w * sizeof *y);
+    }
+    while (*chosen < wanted) {
+        int64_t one = next(pool, list, n, before++, y, n_y, x);
+
+        if (one < 0) {
+            break;
+        }
+        tri_pool_row(pool, one, y + (size_t)n_y++ * w);
+        at[(*chosen)++] = one;
+    }
+    free(y);
+    return TRI_OK;
+}
+
+tri_status tri_transfer_best(const tri_transfer *t, const tri_pool *pool,
+                             double resource, const tri_knowledge *known,
+                             int64_t before, int wanted, int64_t *at, int *n)
+{
+    int earlier = before < BEFORE_MOST ? (int)before : BEFORE_MOST;
+    int most = LOOKED_AT * (earlier + wanted + 1);
     float *mean = malloc(((size_t)pool->n + 1) * sizeof *mean);
     int64_t *list = malloc((size_t)most * sizeof *list);
     double *x = malloc(((size_t)pool->width + 1) * sizeof *x);
@@ -362,14 +399,7 @@ tri_status tri_transfer_best(const tri_transfer *t, const tri_pool *pool,
         tri_transfer_screen(t, pool->x, (int)pool->n, resource, mean);
         found = lowest(pool, mean, most, list);
         leave_failures_out(t, pool, list, &found, x);
-        while (*n < wanted) {
-            int64_t one = next(pool, list, found, at, *n);
-
-            if (one < 0) {
-                break;
-            }
-            at[(*n)++] = one;
-        }
+        st = choose(pool, list, found, known, earlier, wanted, x, at, n);
     }
     free(mean);
     free(list);
@@ -380,17 +410,24 @@ tri_status tri_transfer_best(const tri_transfer *t, const tri_pool *pool,
 /* ---- telling --------------------------------------------------------------
  */
 
+/* What the clause for it says, but for its numbers. */
+static int state_of(const tri_transfer *t, const tri_source *s)
+{
+    if (!(s->weight > 0)) {
+        return 1;
+    }
+    return t->weighed_n < 0 ? 2 : 3 + !s->labels + 2 * !s->peaks;
+}
+
 int tri_transfer_has_changed(tri_transfer *t)
 {
     int has = 0;
 
     for (int i = 0; i < t->n; i++) {
-        tri_source *s = &t->sources[i];
-        int state = 1 + (s->weight > 0) + 2 * (t->weighed_n >= 0) +
-                    4 * s->labels + 8 * s->peaks;
+        int state = state_of(t, &t->sources[i]);
 
-        has |= state != s->told;
-        s->told = state;
+        has |= state != t->sources[i].told;
+        t->sources[i].told = state;
     }
     return has;
 }

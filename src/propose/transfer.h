@@ -51,12 +51,15 @@ int tri_transfer_peaks(const tri_transfer *t, int i);
 void tri_transfer_screen(const tri_transfer *t, const float *x, int n,
                          double resource, float *mean);
 /*
- * The best of the pool by the sources alone, at most `wanted` that differ.
- * [out] at[wanted], *n: their places, not taken yet.  TRI_ENOMEM.
+ * The best of the pool by the sources alone, at most `wanted` that differ from
+ * each other and from all that is `known`; `before`: so many were chosen so
+ * earlier.  [out] at[wanted], *n: their places, not taken yet.  TRI_ENOMEM.
  */
 tri_status tri_transfer_best(const tri_transfer *t, const tri_pool *pool,
-                             double resource, int wanted, int64_t *at, int *n);
-/* Whether what is used changed since the last call, or this is the first. */
+                             double resource, const tri_knowledge *known,
+                             int64_t before, int wanted, int64_t *at, int *n);
+/* Whether what is told of the sources, but for numbers, changed since the last
+ * call, or this is the first. */
 int tri_transfer_has_changed(tri_transfer *t);
 /* A clause for each source: how it is used, or why not. */
 void tri_transfer_describe(const tri_transfer *t, char *buf, size_t bytes);
