@@ -61,6 +61,7 @@ end() { # STATUS REASON RESUMABLE
         "\"resumable\": $3}" >"$output.exit"
     exit "$1"
 }
+[ "$MODE" != hold ] || [ ! -e new ] || mv new standing.2
 case $MODE in
 finish | outlived) end 0 'done: "all", it says' false ;;
 refuse) exit 1 ;;
@@ -186,13 +187,21 @@ run deadline chain # done already
 expect status "$status" 0
 expect commands "$(log commands)" ""
 
-rm -f my.h5.exit standing.* new
-standing 0 0 0 >standing.1
-signal_run TERM chain
-expect status "$status" 3
+stopped_chain() { # SIGNAL
+    rm -f my.h5.exit standing.* new
+    standing 0 0 0 >standing.1
+    standing 3 5 8 >new
+    signal_run "$1" chain
+    expect status "$status" 3
+}
+stopped_chain TERM # by scancel
 expect requeue "$(log scontrol)" ""
-signal_run USR1 chain
-expect status "$status" 3
+QUEUE_KNOWS=no SLURM_JOB_END_TIME=$(date +%s) stopped_chain TERM # at the limit
+expect requeue "$(log scontrol)" "requeue 9999999"
+QUEUE_KNOWS=no stopped_chain TERM # of which nothing is known
+expect requeue "$(log scontrol)" ""
+stopped_chain USR1
+expect requeue "$(log scontrol)" "requeue 9999999"
 
 # ---- after.sbatch ----
 
