@@ -32,6 +32,17 @@ typedef struct tri_value {
  * ones are TRI_INACTIVE.  A plain array, owned by whoever declares it. */
 typedef tri_value tri_config;
 
+/* An int or a real, and what it is then. */
+static inline int tri_value_is_number(tri_value v)
+{
+    return v.type == TRI_INT || v.type == TRI_REAL;
+}
+
+static inline double tri_value_number(tri_value v)
+{
+    return v.type == TRI_REAL ? v.u.d : (double)v.u.i;
+}
+
 /* Equality of identity: same type and value; inactive equals only inactive;
  * an int equals a real of the same value. */
 TRI_API int tri_value_equal(tri_value a, tri_value b);

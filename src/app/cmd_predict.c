@@ -199,16 +199,6 @@ static char *next_warning(tri_predict_row *r)
                    : r->warnings[TRI_PREDICT_WARNINGS - 1];
 }
 
-static int is_number(tri_value v)
-{
-    return v.type == TRI_INT || v.type == TRI_REAL;
-}
-
-static double number(tri_value v)
-{
-    return v.type == TRI_REAL ? v.u.d : (double)v.u.i;
-}
-
 /* Numbers beyond what has a result, and values that have none. */
 static void warn_of_value(const tri_predict *a, tri_predict_row *r,
                           const tri_param *p)
@@ -227,17 +217,18 @@ static void warn_of_value(const tri_predict *a, tri_predict_row *r,
             continue;
         }
         known |= tri_value_equal(v, w);
-        if (is_number(w)) {
-            lo = fmin(lo, number(w));
-            hi = fmax(hi, number(w));
+        if (tri_value_is_number(w)) {
+            lo = fmin(lo, tri_value_number(w));
+            hi = fmax(hi, tri_value_number(w));
         }
     }
     if (known || v.type == TRI_INACTIVE ||
-        (is_number(v) && number(v) >= lo && number(v) <= hi)) {
+        (tri_value_is_number(v) && tri_value_number(v) >= lo &&
+         tri_value_number(v) <= hi)) {
         return;
     }
     tri_value_print(v, value, sizeof value);
-    if (is_number(v) && lo <= hi) {
+    if (tri_value_is_number(v) && lo <= hi) {
         snprintf(next_warning(r), TRI_PREDICT_WARNING_BYTES,
                  "%.60s=%s is outside the data: results have %s to %s", p->name,
                  value, tri_app_number(lo, from, sizeof from),

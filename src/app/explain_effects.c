@@ -151,7 +151,7 @@ static double code_of(const sample *s, const tri_param *p, int i)
         return INACTIVE_CODE;
     }
     if (v->type != TRI_WORD) {
-        return v->type == TRI_REAL ? v->u.d : (double)v->u.i;
+        return tri_value_number(*v);
     }
     for (int k = 0; k < p->domain.n_values; k++) {
         if (tri_value_equal(p->domain.values[k], *v)) {

@@ -37,16 +37,6 @@ typedef struct common {
 /* ---- conditions ------------------------------------------------------------
  */
 
-static double number(tri_value v)
-{
-    return v.type == TRI_REAL ? v.u.d : (double)v.u.i;
-}
-
-static int is_number(tri_value v)
-{
-    return v.type == TRI_INT || v.type == TRI_REAL;
-}
-
 static tri_value value_of(const tri_ctl *ctl, const condition *c,
                           const tri_config *config)
 {
@@ -71,11 +61,12 @@ static int meets(const tri_ctl *ctl, const condition *c,
     if (c->how == IS) {
         return tri_value_equal(v, c->value);
     }
-    if (!is_number(v)) {
+    if (!tri_value_is_number(v)) {
         return 0;
     }
-    return c->how == AT_LEAST ? number(v) >= number(c->value)
-                              : number(v) <= number(c->value);
+    return c->how == AT_LEAST
+                   ? tri_value_number(v) >= tri_value_number(c->value)
+                   : tri_value_number(v) <= tri_value_number(c->value);
 }
 
 static int meets_all(const tri_ctl *ctl, const common *m,
@@ -117,11 +108,14 @@ static int tighten(const tri_ctl *ctl, tri_reason reason, condition *c)
             continue;
         }
         v = value_of(ctl, c, tri_ctl_config(ctl, i));
-        if (c->how != IS && !is_number(v)) {
+        if (c->how != IS && !tri_value_is_number(v)) {
             return 0;
         }
-        if (!any || (c->how == AT_LEAST && number(v) < number(c->value)) ||
-            (c->how == AT_MOST && number(v) > number(c->value))) {
+        if (!any ||
+            (c->how == AT_LEAST &&
+             tri_value_number(v) < tri_value_number(c->value)) ||
+            (c->how == AT_MOST &&
+             tri_value_number(v) > tri_value_number(c->value))) {
             c->value = v;
         } else if (c->how == IS && !tri_value_equal(v, c->value)) {
             return 0;

@@ -106,16 +106,6 @@ static tri_status add_levels(tri_encoding *e, const tri_param *p, int n)
 
 /* ---- parameters --------------------------------------------------------- */
 
-static int is_number(tri_value v)
-{
-    return v.type == TRI_INT || v.type == TRI_REAL;
-}
-
-static double number_of(tri_value v)
-{
-    return v.type == TRI_REAL ? v.u.d : (double)v.u.i;
-}
-
 /* The range of a domain of numbers; 0 where it has words or booleans. */
 static int range_of(const tri_domain *d, double *lo, double *hi)
 {
@@ -132,11 +122,11 @@ static int range_of(const tri_domain *d, double *lo, double *hi)
     *lo = INFINITY;
     *hi = -INFINITY;
     for (int i = 0; d->values && i < d->n_values; i++) {
-        if (!is_number(d->values[i])) {
+        if (!tri_value_is_number(d->values[i])) {
             return 0;
         }
-        *lo = fmin(*lo, number_of(d->values[i]));
-        *hi = fmax(*hi, number_of(d->values[i]));
+        *lo = fmin(*lo, tri_value_number(d->values[i]));
+        *hi = fmax(*hi, tri_value_number(d->values[i]));
     }
     return d->values && d->n_values > 0;
 }
@@ -162,7 +152,7 @@ static double *sorted_numbers(const tri_domain *d, int *n)
         return NULL;
     }
     for (int i = 0; i < d->n_values; i++) {
-        v[i] = number_of(d->values[i]);
+        v[i] = tri_value_number(d->values[i]);
     }
     qsort(v, (size_t)d->n_values, sizeof *v, by_number);
     for (int i = 0; i < d->n_values; i++) {
@@ -434,8 +424,8 @@ static double encode_number(const tri_encoding *e, const column_set *set,
 
     if (set->from != FROM_PARAM) {
         v = derived(e, c, set->from, set->index);
-    } else if (is_number(c[set->index])) {
-        v = number_of(c[set->index]);
+    } else if (tri_value_is_number(c[set->index])) {
+        v = tri_value_number(c[set->index]);
     }
     if (set->places) {
         v = place_of(set, v);

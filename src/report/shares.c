@@ -153,7 +153,7 @@ static double code_of(const tri_param *param, tri_value v)
         return -INFINITY;
     }
     if (v.type != TRI_WORD) {
-        return v.type == TRI_REAL ? v.u.d : (double)v.u.i;
+        return tri_value_number(v);
     }
     for (int i = 0; i < param->domain.n_values; i++) {
         if (tri_value_equal(param->domain.values[i], v)) {

@@ -117,25 +117,15 @@ static const form *find_form(const char *name)
 
 /* ---- axes ------------------------------------------------------------ */
 
-static double number(tri_value v)
-{
-    return v.type == TRI_REAL ? v.u.d : (double)v.u.i;
-}
-
 static double on_scale(const axis *a, double x)
 {
     return a->logarithmic && x > 0 ? tri_log(x) : x;
 }
 
-static int is_number(tri_value v)
-{
-    return v.type == TRI_INT || v.type == TRI_REAL;
-}
-
 static int all_numbers(const tri_domain *d)
 {
     for (int i = 0; i < d->n_values; i++) {
-        if (!is_number(d->values[i])) {
+        if (!tri_value_is_number(d->values[i])) {
             return 0;
         }
     }
@@ -164,7 +154,7 @@ static double position(const axis *a, tri_value v)
 
         return (double)place / (a->domain->n_values - 1);
     }
-    x = (on_scale(a, number(v)) - a->lo) / (a->hi - a->lo);
+    x = (on_scale(a, tri_value_number(v)) - a->lo) / (a->hi - a->lo);
     return x < 0 ? 0 : x > 1 ? 1 : x;
 }
 

@@ -9,20 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int is_number(tri_value v)
-{
-    return v.type == TRI_INT || v.type == TRI_REAL;
-}
-
-static double as_real(tri_value v)
-{
-    return v.type == TRI_INT ? (double)v.u.i : v.u.d;
-}
-
 int tri_value_equal(tri_value a, tri_value b)
 {
     if (a.type != b.type) {
-        return is_number(a) && is_number(b) && as_real(a) == as_real(b);
+        return tri_value_is_number(a) && tri_value_is_number(b) &&
+               tri_value_number(a) == tri_value_number(b);
     }
     switch (a.type) {
     case TRI_INACTIVE:
