@@ -112,6 +112,9 @@ typedef enum tri_trial_state {
     TRI_TRIAL_PARKED
 } tri_trial_state;
 
+/* "running" and so on, as in /trials; "" for another number. */
+TRI_API const char *tri_trial_state_name(tri_trial_state state);
+
 typedef struct tri_trial_view {
     int64_t trial;
     double created_s;

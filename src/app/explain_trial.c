@@ -102,14 +102,6 @@ static void learn(about *a, const tri_story *story)
 /* ---- sentences ------------------------------------------------------------
  */
 
-static const char *state_name(tri_trial_state s)
-{
-    static const char *const names[] = {"running", "paused", "promoted",
-                                        "done",    "failed", "parked"};
-
-    return names[s];
-}
-
 /* Why it was tried. */
 static const char *why_tried(const about *a)
 {
@@ -425,7 +417,8 @@ static void print_json(const about *a)
     json_object_set_new(o, "configuration",
                         tri_app_json_config(a->study->space, v->config));
     json_object_set_new(o, "ranks", json_integer(v->ranks));
-    json_object_set_new(o, "state", json_string(state_name(v->state)));
+    json_object_set_new(o, "state",
+                        json_string(tri_trial_state_name(v->state)));
     json_object_set_new(o, "origin", tri_app_json_text(v->origin));
     json_object_set_new(o, "created_s", tri_app_json_real(v->created_s));
     json_object_set_new(o, "why", tri_app_json_text(why_tried(a)));
@@ -547,7 +540,8 @@ static void print_text(const about *a)
 
     printf("trial     %" PRId64 ": %s\n          %d rank%s, %s\n", a->v.trial,
            tri_app_config_text(a->ctl, a->v.trial, text, sizeof text),
-           a->v.ranks, a->v.ranks == 1 ? "" : "s", state_name(a->v.state));
+           a->v.ranks, a->v.ranks == 1 ? "" : "s",
+           tri_trial_state_name(a->v.state));
     printf("proposed  at %s, origin %s%s%s: %s\n",
            tri_app_duration(a->v.created_s, time, sizeof time), a->v.origin,
            a->v.rule[0] ? ", rule " : "", a->v.rule, why_tried(a));

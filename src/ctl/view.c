@@ -37,6 +37,16 @@ int tri_ctl_n_ranks(const tri_ctl *ctl)
     return ctl->n_ranks;
 }
 
+const char *tri_trial_state_name(tri_trial_state state)
+{
+    static const char *const names[] = {
+            [TRI_TRIAL_RUNNING] = "running",   [TRI_TRIAL_PAUSED] = "paused",
+            [TRI_TRIAL_PROMOTED] = "promoted", [TRI_TRIAL_DONE] = "done",
+            [TRI_TRIAL_FAILED] = "failed",     [TRI_TRIAL_PARKED] = "parked"};
+
+    return (size_t)state < sizeof names / sizeof *names ? names[state] : "";
+}
+
 static tri_trial_state waiting_state(const tri_ctl *ctl, const tri_trial_row *t)
 {
     if (ctl->phase == TRI_PHASE_FINALS ||

@@ -99,11 +99,3 @@ int tri_report_better(const tri_study *study, double a, double b)
     }
     return study->objective.maximize ? a > b : a < b;
 }
-
-const char *tri_report_trial_state(tri_trial_state state)
-{
-    static const char *const names[] = {"running", "paused", "promoted",
-                                        "done",    "failed", "parked"};
-
-    return names[state];
-}

@@ -33,8 +33,6 @@ double tri_report_rank_seconds(const tri_run_view *run);
 int tri_report_is_result(const tri_run_view *run);
 /* Whether `a` is a better objective than `b`; all are better than NaN. */
 int tri_report_better(const tri_study *study, double a, double b);
-/* A name of state, in the words of the study file. */
-const char *tri_report_trial_state(tri_trial_state state);
 
 json_t *tri_report_answer(const tri_report_part *p);
 json_t *tri_report_top(const tri_report_part *p);

@@ -362,8 +362,8 @@ json_t *tri_report_trials(const tri_report_part *p)
         }
     }
     for (int i = 0; i <= TRI_TRIAL_PARKED; i++) {
-        json_array_append_new(states, json_string(tri_report_trial_state(
-                                              (tri_trial_state)i)));
+        json_array_append_new(
+                states, json_string(tri_trial_state_name((tri_trial_state)i)));
     }
     json_object_set_new(list, "params", param_columns(&c));
     json_object_set_new(o, "total", json_integer((json_int_t)n));

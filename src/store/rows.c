@@ -11,11 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const trial_states[] = {
-        [TRI_TRIAL_RUNNING] = "running",   [TRI_TRIAL_PAUSED] = "paused",
-        [TRI_TRIAL_PROMOTED] = "promoted", [TRI_TRIAL_DONE] = "done",
-        [TRI_TRIAL_FAILED] = "failed",     [TRI_TRIAL_PARKED] = "parked",
-};
 static const char *const run_statuses[] = {
         [TRI_RUN_FINISHED] = "finished",
         [TRI_RUN_FAILED] = "failed",
@@ -179,7 +174,7 @@ tri_status tri_rows_trial(tri_batch *b, const tri_schema *schema,
     tri_row_int(&row, trial);
     tri_row_real(&row, v.created_s);
     tri_row_text(&row, v.origin);
-    tri_row_text(&row, NAME(trial_states, v.state));
+    tri_row_text(&row, tri_trial_state_name(v.state));
     tri_row_int(&row, v.ranks);
     tri_row_real(&row, v.predicted);
     tri_row_real(&row, v.predicted_lo);
