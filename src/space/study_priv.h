@@ -85,6 +85,15 @@ tri_status tri_study_check_templates(tri_reader *r);
 tri_status tri_study_check_patterns(tri_reader *r);
 /* The keys of model kind table. */
 tri_status tri_study_read_table_keys(tri_reader *r, const tri_yaml *m);
+/* Its space: `at` is the key `space`. */
+tri_status tri_study_add_table(tri_reader *r, tri_space_builder *b,
+                               const tri_yaml *at);
+/* An order of the values of a column: numbers, then words. */
+int tri_value_compare(const tri_value *a, const tri_value *b);
+/* Whether a parameter or a feature may have this name.  `group` and `thing`:
+ * "space" and "parameter", "features" and "feature". */
+tri_status tri_study_check_name(const tri_yaml *e, const char *name,
+                                const char *group, const char *thing);
 /* The key `emit`, once there is a space. */
 tri_status tri_study_read_emit(tri_reader *r);
 /* Whether a parameter of a process study cannot have this name: templates and

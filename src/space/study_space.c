@@ -5,7 +5,6 @@
 #include "src/space/study_priv.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 typedef struct maker {
@@ -34,9 +33,8 @@ static int among(const char *name, const char *const *names, int n)
     return 0;
 }
 
-/* `group` and `thing`: "space" and "parameter", "features" and "feature". */
-static tri_status check_name(const tri_yaml *e, const char *name,
-                             const char *group, const char *thing)
+tri_status tri_study_check_name(const tri_yaml *e, const char *name,
+                                const char *group, const char *thing)
 {
     const char *rest = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_"
                        "0123456789";
@@ -297,7 +295,7 @@ static tri_status add_param(maker *m, const tri_yaml *e)
     tri_domain d;
     tri_status st;
 
-    TRI_TRY(check_name(e, e->key, "space", "parameter"));
+    TRI_TRY(tri_study_check_name(e, e->key, "space", "parameter"));
     TRI_TRY(check_process_name(m->r, e));
     snprintf(key, sizeof key, "space.%s", e->key);
     TRI_TRY(read_domain(m->r, e, key, &d));
@@ -468,7 +466,7 @@ static tri_status add_features(maker *m)
         if (e->kind != TRI_YAML_SCALAR) {
             return tri_reader_wrong(e, "features", "a formula");
         }
-        TRI_TRY(check_name(e, e->key, "features", "feature"));
+        TRI_TRY(tri_study_check_name(e, e->key, "features", "feature"));
         TRI_TRY(tri_space_add_feature(m->b, e->key, e->text, e->line,
                                       e->column + !e->plain));
     }
@@ -506,74 +504,6 @@ static tri_status add_ranks(maker *m)
                                     at->line, at->column);
 }
 
-/* ---- spaces of tables ---- */
-
-static int by_value(const void *a, const void *b)
-{
-    const tri_value *x = a, *y = b;
-    double dx, dy;
-
-    if (x->type == TRI_WORD || y->type == TRI_WORD) {
-        if (x->type != y->type) {
-            return x->type == TRI_WORD ? 1 : -1;
-        }
-        return strcmp(x->u.word, y->u.word);
-    }
-    dx = x->type == TRI_REAL ? x->u.d : (double)x->u.i;
-    dy = y->type == TRI_REAL ? y->u.d : (double)y->u.i;
-    return (dx > dy) - (dx < dy);
-}
-
-/* The distinct values of column p of the table, in order. */
-static tri_status add_column(maker *m, int p, int n_params)
-{
-    struct tri_study_private *priv = m->r->study->priv;
-    const char *name = priv->columns[p];
-    size_t n = (size_t)priv->n_rows, i, k = 0;
-    tri_value *all = malloc((n + 1) * sizeof *all);
-    tri_domain d;
-    tri_status st;
-
-    if (!all) {
-        return TRI_FAIL(TRI_ENOMEM, "no memory for the table");
-    }
-    for (i = 0; i < n; i++) {
-        all[i] = priv->rows[i * (size_t)n_params + (size_t)p];
-    }
-    qsort(all, n, sizeof *all, by_value);
-    for (i = 0; i < n; i++) {
-        if (k == 0 || !tri_value_equal(all[k - 1], all[i])) {
-            all[k++] = all[i];
-        }
-    }
-    memset(&d, 0, sizeof d);
-    d.kind = TRI_DOMAIN_CHOICE;
-    d.values = all;
-    d.n_values = (int)k;
-    st = tri_space_add_param(m->b, name, &d, NULL, 0, 0);
-    free(all);
-    return st;
-}
-
-static tri_status add_table(maker *m, const tri_yaml *at)
-{
-    struct tri_study_private *priv = m->r->study->priv;
-    int i, n = m->r->study->model.u.table.n_parameters;
-
-    if (m->r->study->model.kind != TRI_MODEL_TABLE) {
-        return tri_reader_wrong(at, "space",
-                                "a map of parameters (space: table goes with "
-                                "model kind table)");
-    }
-    for (i = 0; i < n; i++) {
-        TRI_TRY(check_name(
-                tri_yaml_get(tri_yaml_get(m->r->root, "model"), "parameters"),
-                priv->columns[i], "space", "parameter"));
-        TRI_TRY(add_column(m, i, n));
-    }
-    return tri_space_set_rows(m->b, priv->rows, priv->n_rows);
-}
-
 /* ---- the whole ---- */
 
 static tri_status add_all(maker *m)
@@ -581,7 +511,7 @@ static tri_status add_all(maker *m)
     const tri_yaml *at = tri_yaml_get(m->r->root, "space"), *e;
 
     if (tri_reader_is(at, "table")) {
-        TRI_TRY(add_table(m, at));
+        TRI_TRY(tri_study_add_table(m->r, m->b, at));
     } else if (m->r->study->model.kind == TRI_MODEL_TABLE) {
         return tri_reader_wrong(at, "space", "table, with model kind table");
     } else if (at->kind != TRI_YAML_MAP || at->n == 0) {

@@ -155,7 +155,7 @@ typedef struct row_ref {
     char **cells;
 } row_ref;
 
-static int compare_values(const tri_value *a, const tri_value *b)
+int tri_value_compare(const tri_value *a, const tri_value *b)
 {
     double x, y;
 
@@ -163,8 +163,8 @@ static int compare_values(const tri_value *a, const tri_value *b)
         return a->type != b->type ? (a->type == TRI_WORD ? 1 : -1)
                                   : strcmp(a->u.word, b->u.word);
     }
-    x = a->type == TRI_REAL ? a->u.d : (double)a->u.i;
-    y = b->type == TRI_REAL ? b->u.d : (double)b->u.i;
+    x = tri_value_number(*a);
+    y = tri_value_number(*b);
     return (x > y) - (x < y);
 }
 
@@ -173,7 +173,7 @@ static int compare_params(const row_ref *x, const row_ref *y)
     int i, order = 0;
 
     for (i = 0; i < x->n && order == 0; i++) {
-        order = compare_values(&x->values[i], &y->values[i]);
+        order = tri_value_compare(&x->values[i], &y->values[i]);
     }
     return order;
 }
@@ -219,19 +219,52 @@ static int has_failed(const row_ref *ref)
 }
 
 /* Every row says whether it failed: another word must not pass for no. */
-static tri_status check_failed(const tri_reader *r, const part *p)
+static tri_status check_failed(const part *p, char **row, const char *name,
+                               int *failed)
 {
-    char path[4096];
+    *failed = 0;
+    if (p->failed < 0 || tri_csv_truth(row[p->failed], failed)) {
+        return TRI_OK;
+    }
+    return tri_csv_no_truth(name, row[p->failed]);
+}
+
+/* A row that did not fail has results, or says that it has none: "4ms" must
+ * not pass for a failure. */
+static tri_status check_row(const part *p, char **row,
+                            const tri_table_spec *spec)
+{
+    double x;
     int failed;
 
-    for (int64_t i = 0; p->failed >= 0 && i < p->csv.n_rows; i++) {
-        const char *cell = tri_csv_row(&p->csv, i)[p->failed];
+    for (int k = 0; k < spec->n_parameters; k++) {
+        if (p->parameters[k] >= 0) {
+            TRI_TRY(tri_csv_exact(spec->parameters[k], row[p->parameters[k]]));
+        }
+    }
+    TRI_TRY(check_failed(p, row, spec->failed, &failed));
+    for (int k = 0; k < p->n_points && !failed; k++) {
+        int column = p->points[k];
 
-        if (!tri_csv_truth(cell, &failed)) {
-            tri_csv_no_truth(r->study->model.u.table.failed, cell);
+        if (!tri_csv_result(row[column], &x)) {
+            return tri_csv_no_result(p->csv.names[column], row[column]);
+        }
+    }
+    return TRI_OK;
+}
+
+static tri_status check_rows(const tri_reader *r, const part *p)
+{
+    char path[4096];
+
+    for (int64_t i = 0; i < p->csv.n_rows; i++) {
+        tri_status st =
+                check_row(p, tri_csv_row(&p->csv, i), &r->study->model.u.table);
+
+        if (st != TRI_OK) {
             tri_study_resolve(r->study, p->file->path, path, sizeof path);
             tri_error_place(path, p->csv.lines[i], 1);
-            return TRI_ETYPE;
+            return st;
         }
     }
     return TRI_OK;
@@ -427,7 +460,7 @@ static tri_status read_part(tri_reader *r, table *t, part *p)
         return no_memory();
     }
     TRI_TRY(map_columns(r, p));
-    TRI_TRY(check_failed(r, p));
+    TRI_TRY(check_rows(r, p));
     if (p->n_points != t->parts[0].n_points) {
         return tri_reader_place(
                 p->at, TRI_FAIL(TRI_ERANGE,
