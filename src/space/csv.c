@@ -24,36 +24,60 @@ static tri_status no_memory(void)
 
 /* ---- cutting ---------------------------------------------------------- */
 
-/* Cut one cell off, quotes removed.  Returns its terminator. */
-static char cut_cell(cursor *c, char **cell)
+static tri_status at_line(int line, tri_status st)
 {
-    char *s = c->at;
-    char *to = s;
-    char end;
-    int quoted = *s == '"';
+    tri_error_place(NULL, line, 1);
+    return st;
+}
 
-    *cell = s;
-    s += quoted;
-    while (*s && (quoted || (*s != ',' && *s != '\n'))) {
-        if (quoted && *s == '"') {
-            if (s[1] != '"') {
-                quoted = 0;
-                s++;
-                continue;
-            }
-            s++;
-        }
+/* A cell in quotes, from the first one to behind the last, at `*to`. */
+static tri_status cut_quoted(cursor *c, char **to)
+{
+    int opened = c->line;
+    char *s = c->at + 1;
+
+    for (; *s && (*s != '"' || s[1] == '"'); s++) {
+        s += *s == '"';
         c->line += *s == '\n';
-        *to++ = *s++;
+        *(*to)++ = *s;
     }
-    end = *s;
-    c->line += end == '\n';
-    c->at = end ? s + 1 : s;
+    if (!*s) {
+        return at_line(opened, TRI_FAIL(TRI_EPARSE,
+                                        "a cell's quote (\") is not closed"));
+    }
+    c->at = s + 1;
+    s += 1 + strspn(s + 1, " \r");
+    if (*s && *s != ',' && *s != '\n') {
+        return at_line(c->line,
+                       TRI_FAIL(TRI_EPARSE,
+                                "found \"%.20s\" behind a cell's closing "
+                                "quote, expected a comma or the line's end",
+                                s));
+    }
+    c->at = s;
+    return TRI_OK;
+}
+
+/* Cut one cell off, quotes removed; [out] *end: its terminator. */
+static tri_status cut_cell(cursor *c, char **cell, char *end)
+{
+    char *to = c->at;
+
+    *cell = c->at;
+    if (*c->at == '"') {
+        TRI_TRY(cut_quoted(c, &to));
+    } else {
+        c->at += strcspn(c->at, ",\n");
+        to = c->at;
+    }
+    *end = *c->at;
+    c->line += *end == '\n';
+    c->at += *end != '\0';
     while (to > *cell && (to[-1] == '\r' || to[-1] == ' ')) {
         to--;
     }
     *to = '\0';
-    return end;
+    return TRI_OK;
 }
 
 /* The last name is none that stands already: which column would count? */
@@ -83,7 +107,7 @@ static tri_status cut_header(tri_csv *t, cursor *c)
             return TRI_FAIL(TRI_ERANGE, "the table has more than %d columns",
                             TRI_CSV_MAX_COLUMNS);
         }
-        end = cut_cell(c, &t->names[t->n_columns++]);
+        TRI_TRY(cut_cell(c, &t->names[t->n_columns++], &end));
         TRI_TRY(check_new(t));
     } while (end == ',');
     return TRI_OK;
@@ -98,18 +122,17 @@ static tri_status cut_row(tri_csv *t, cursor *c)
     char end;
 
     do {
-        end = cut_cell(c, i < t->n_columns ? &row[i] : &extra);
+        TRI_TRY(cut_cell(c, i < t->n_columns ? &row[i] : &extra, &end));
         i++;
     } while (end == ',');
     if (i == 1 && *row[0] == '\0') {
         return TRI_OK; /* an empty line */
     }
     if (i != t->n_columns) {
-        tri_status st = TRI_FAIL(TRI_EPARSE,
-                                 "a row of %d cells where the header has %d", i,
-                                 t->n_columns);
-        tri_error_place(NULL, line, 1);
-        return st;
+        return at_line(line, TRI_FAIL(TRI_EPARSE,
+                                      "a row of %d cells where the header has "
+                                      "%d",
+                                      i, t->n_columns));
     }
     t->lines[t->n_rows++] = line;
     return TRI_OK;
@@ -211,6 +234,46 @@ double tri_csv_number(const char *cell)
     double d = strtod(cell, &end);
 
     return end == cell || *end || !isfinite(d) ? NAN : d;
+}
+
+int tri_csv_result(const char *cell, double *out)
+{
+    static const char *const none[] = {"", "NA", "None", "none", "null"};
+    char *end;
+
+    *out = tri_csv_number(cell);
+    strtod(cell, &end); /* reads nan and inf too */
+    if (end != cell && *end == '\0') {
+        return 1;
+    }
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
+        if (strcmp(cell, none[i]) == 0) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+tri_status tri_csv_no_result(const char *column, const char *cell)
+{
+    return TRI_FAIL(TRI_ETYPE,
+                    "column \"%.60s\": found \"%.60s\", expected a number, or "
+                    "nan or nothing where there is no result",
+                    column, cell);
+}
+
+tri_status tri_csv_exact(const char *column, const char *cell)
+{
+    const char *digits = cell + (*cell == '-' || *cell == '+');
+    size_t n = strspn(digits, "0123456789");
+
+    if (n == 0 || digits[n] || strtod(digits, NULL) < 9007199254740992.0) {
+        return TRI_OK;
+    }
+    return TRI_FAIL(TRI_ERANGE,
+                    "column \"%.60s\": found %.60s, expected an integer below "
+                    "2^53 (9007199254740992): larger ones are not told apart",
+                    column, cell);
 }
 
 /* Without regard to capitals; `word` has none. */

@@ -159,7 +159,7 @@ tri_status tri_reader_int(const tri_yaml *at, const char *key, int64_t lo,
         /* 4 MiB and 1e6 are integers too. */
         if (!to_quantity(at, 'b', &d, &kind) || d != floor(d) ||
             fabs(d) > 9e18) {
-            return tri_reader_wrong(at, key, "an integer");
+            return tri_reader_wrong(at, key, "an integer of at most 18 digits");
         }
         x = (int64_t)d;
     }

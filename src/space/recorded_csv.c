@@ -72,29 +72,9 @@ static tri_status find_columns(const tri_csv *t, const tri_study *study,
 
 /* ---- cells ------------------------------------------------------------ */
 
-static tri_status no_number(const char *column, const char *cell)
-{
-    return TRI_FAIL(TRI_ETYPE, "\"%.60s\" is \"%.60s\", which is no number",
-                    column, cell);
-}
-
-/* A number, or a way to say that there is none. */
 static tri_status read_number(const char *column, const char *cell, double *out)
 {
-    static const char *const none[] = {"", "NA", "None", "none", "null"};
-    char *end;
-
-    *out = tri_csv_number(cell);
-    strtod(cell, &end); /* reads nan and inf too */
-    if (end != cell && *end == '\0') {
-        return TRI_OK;
-    }
-    for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
-        if (strcmp(cell, none[i]) == 0) {
-            return TRI_OK;
-        }
-    }
-    return no_number(column, cell);
+    return tri_csv_result(cell, out) ? TRI_OK : tri_csv_no_result(column, cell);
 }
 
 static tri_status read_truth(const char *column, const char *cell, int *out)
@@ -133,6 +113,7 @@ static tri_status print_config(const tri_space *s, char **row, const columns *c,
         if (!*cell && !p->when) {
             return TRI_FAIL(TRI_EPARSE, "\"%.60s\" has no value", p->name);
         }
+        TRI_TRY(tri_csv_exact(p->name, cell));
         n += print_cell(p, cell, text + n, bytes - n);
         if (n + 2 > bytes) {
             return TRI_FAIL(TRI_ERANGE, "the row's values are too long");

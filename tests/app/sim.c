@@ -207,7 +207,8 @@ static void bad_results(void **state)
                           "1,1,2,5o\n");
     cli_expect_sentence(
             cli_run("sim all.yaml --workers 4 --curves cell.csv"), 1,
-            "cell.csv:3:1: \"tokens_per_s\" is \"5o\", which is no number");
+            "cell.csv:3:1: column \"tokens_per_s\": found \"5o\", expected a "
+            "number");
     cli_expect_json_error(
             cli_run("sim all.yaml --workers 4 --curves cell.csv --json"), 1,
             "type", "5o");

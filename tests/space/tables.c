@@ -134,6 +134,53 @@ static void words_for_failed(void **state)
     tri_study_destroy(s);
 }
 
+/* A row may say in many ways that it has no result, and what one that failed
+ * has in its place is its own matter. */
+static void no_result(void **state)
+{
+    static const char cells[] = "a,b,f\n1,nan,0\n2,,0\n3,NA,0\n4,inf,0\n"
+                                "5,OOM,1\n6,\"7\" ,0\n9007199254740991,8,0\n";
+    const tri_table *t;
+    tri_study *s = NULL;
+
+    (void)state;
+    assert_int_equal(read_table(cells,
+                                "parameters: [a], objective: b, failed: f",
+                                "objective: {maximize: b}\n", &s),
+                     TRI_OK);
+    t = tri_study_table(s);
+    for (int i = 0; i < 5; i++) {
+        assert_true(isnan(t->objective[i]));
+    }
+    assert_true(t->failed[4] && !t->failed[5] && t->objective[5] == 7);
+    assert_int_equal(t->n_rows, 7);
+    tri_study_destroy(s);
+}
+
+/* The line that an error names is the one to look at. */
+static void errors_have_lines(void **state)
+{
+    static const struct {
+        const char *csv;
+        int line;
+    } rows[] = {{"a,b\n1,2\n2,4ms\n", 3},
+                {"a,b\n\"1\n\",2\n2,\"4\n5,6\n7,8\n", 4},
+                {"a,b\n1,2\n\"2\"x,4\n", 3},
+                {"a,b\n1,2\n2,3\n9007199254740992,4\n", 4}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        tri_study *s = NULL;
+
+        assert_int_not_equal(read_table(rows[i].csv,
+                                        "parameters: [a], objective: b",
+                                        "objective: {minimize: b}\n", &s),
+                             TRI_OK);
+        assert_string_equal(tri_error_last()->file, "dir/runs.csv");
+        assert_int_equal(tri_error_last()->line, rows[i].line);
+    }
+}
+
 static void bad_tables(void **state)
 {
     static const struct {
@@ -161,6 +208,21 @@ static void bad_tables(void **state)
             {"a,b\n1,2\n", "parameters: [a], objective: b, curve: s_",
              TRI_EUNKNOWN, "\"s_0\""},
             {"a,b\n1,2\n", "parameters: [a]", TRI_ETYPE, "objective"},
+            {"a,b\n1,2\n2,4ms\n", "parameters: [a], objective: b", TRI_ETYPE,
+             "column \"b\": found \"4ms\", expected a number"},
+            {"a,b,s_0\n1,2,x\n", "parameters: [a], objective: b, curve: s_",
+             TRI_ETYPE, "column \"s_0\": found \"x\""},
+            {"a,b\n18014398509481984,2\n18014398509481985,3\n",
+             "parameters: [a], objective: b", TRI_ERANGE,
+             "found 18014398509481984, expected an integer below 2^53"},
+            {"a,b\n1,2\n-4611686018427387905,3\n",
+             "parameters: [a], objective: b", TRI_ERANGE, "below 2^53"},
+            {"a,b\n\"1\"2,2\n", "parameters: [a], objective: b", TRI_EPARSE,
+             "found \"2,2"},
+            {"a,b\n1,\"2\n3,4\n", "parameters: [a], objective: b", TRI_EPARSE,
+             "quote (\") is not closed"},
+            {"a,\"b\n1,2\n", "parameters: [a], objective: b", TRI_EPARSE,
+             "quote (\") is not closed"},
     };
     size_t i;
 
@@ -183,6 +245,8 @@ int main(void)
     const struct CMUnitTest tests[] = {cmocka_unit_test(rows_are_merged),
                                        cmocka_unit_test(curves_and_constraints),
                                        cmocka_unit_test(words_for_failed),
+                                       cmocka_unit_test(no_result),
+                                       cmocka_unit_test(errors_have_lines),
                                        cmocka_unit_test(bad_tables)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
