@@ -86,14 +86,14 @@ typedef struct tri_warm { /* rows of an open event; zeroed: none */
  * Add the results in the study file at `path` to *out, matched to the space of
  * `here` by the names and values of parameters; says how many were read and
  * how many are of this space.  A file is known by what it is and by what is in
- * it, however its path is written: one that is among the `known` rows (of
- * earlier openings), or in *out already, adds nothing and says so.  [out] *out,
+ * it, however its path is written: one that an earlier opening of `own` (the
+ * record that goes on, or NULL) brought, or in *out already, adds nothing and
+ * says so, and what `own` itself holds is left out.  [out] *out,
  * also on failure: to be ended with tri_warm_fini.  TRI_EINVAL: of another
  * objective, direction or unit of resource; errors of tri_history_read.
  */
 TRI_API tri_status tri_warm_read(const char *path, const tri_study *here,
-                                 const tri_warm_row *known, int n_known,
-                                 tri_warm *out);
+                                 const tri_ctl *own, tri_warm *out);
 /* The same of the study that `ctl` holds, under the name `source`. */
 TRI_API tri_status tri_warm_take(const tri_ctl *ctl, const char *source,
                                  const tri_study *here, tri_warm *out);

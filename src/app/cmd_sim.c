@@ -402,7 +402,7 @@ static tri_status read_warm(const sim_options *o, const tri_study *study,
     tri_warm_records *records;
 
     for (int i = 0; i < o->n_warm; i++) {
-        TRI_TRY(tri_warm_read(o->warm[i], study, NULL, 0, warm));
+        TRI_TRY(tri_warm_read(o->warm[i], study, NULL, warm));
     }
     TRI_TRY(tri_warm_records_create(study, "", warm->rows, warm->n, &records,
                                     &thinker->n_warm));

@@ -24,9 +24,6 @@ static tri_status take_own(const tri_driver *d, const char *machine_class,
 tri_status tri_driver_read_warm(const tri_driver *d, const char *machine_class,
                                 tri_warm *out)
 {
-    const tri_warm_row *known;
-    int n;
-
     if (!tri_driver_may_think(d)) {
         if (d->settings->n_warm > 0) {
             TRI_LOG_JOB(TRI_LOG_WARN,
@@ -36,9 +33,8 @@ tri_status tri_driver_read_warm(const tri_driver *d, const char *machine_class,
         return TRI_OK;
     }
     TRI_TRY(take_own(d, machine_class, out));
-    n = tri_ctl_warm(d->ctl, &known);
     for (int i = 0; i < d->settings->n_warm; i++) {
-        TRI_TRY(tri_warm_read(d->settings->warm[i], d->study, known, n, out));
+        TRI_TRY(tri_warm_read(d->settings->warm[i], d->study, d->ctl, out));
     }
     return TRI_OK;
 }

@@ -198,6 +198,22 @@ static void forget_last(tri_warm *w, int n)
     }
 }
 
+/* The first `n` of its records that are of this space. */
+static tri_status take_rows(const from *f, const tri_snapshot *s, int n,
+                            tri_warm *w)
+{
+    for (int i = 0; i < n && w->n < ROWS_MOST; i++) {
+        char *config = translate(f->study->space, s->records[i].config,
+                                 f->here->space);
+
+        if (config) {
+            TRI_TRY(add_row(w, f, &s->records[i], config,
+                            compared(f->study, f->here, &s->records[i])));
+        }
+    }
+    return TRI_OK;
+}
+
 /* What can be used of a snapshot of that study. */
 static tri_status add_records(const from *f, const tri_snapshot *s, tri_warm *w)
 {
@@ -207,15 +223,7 @@ static tri_status add_records(const from *f, const tri_snapshot *s, tri_warm *w)
                          ? s->n_records
                          : 0;
 
-    for (int i = 0; i < usable && w->n < ROWS_MOST; i++) {
-        char *config = translate(f->study->space, s->records[i].config,
-                                 f->here->space);
-
-        if (config) {
-            TRI_TRY(add_row(w, f, &s->records[i], config,
-                            compared(f->study, f->here, &s->records[i])));
-        }
-    }
+    TRI_TRY(take_rows(f, s, usable, w));
     TRI_LOG_JOB(w->n > before ? TRI_LOG_INFO : TRI_LOG_WARN,
                 "%s: %d results read, %d are of configurations of this space",
                 f->source, s->n_records, w->n - before);
@@ -306,6 +314,62 @@ static void drop_repeats(tri_warm *w, int before, const tri_warm_row *known,
     }
 }
 
+static int by_result(const void *a, const void *b)
+{
+    const tri_warm_row *x = a, *y = b;
+    int order = strcmp(x->config, y->config);
+
+    order = order ? order
+                  : (x->resource > y->resource) - (x->resource < y->resource);
+    order = order ? order : x->failed - y->failed;
+    return order ? order
+                 : memcmp(&x->objective, &y->objective, sizeof x->objective);
+}
+
+/* Leave out the rows from `before` on that are among `own`'s, sorted. */
+static void drop_own(tri_warm *w, int before, const tri_warm *own,
+                     const char *path)
+{
+    int n = w->n - before;
+    int kept = before;
+
+    for (int i = before; i < w->n; i++) {
+        tri_warm_row row = w->rows[i];
+
+        if (!bsearch(&row, own->rows, (size_t)own->n, sizeof row, by_result)) {
+            w->rows[i] = w->rows[kept];
+            w->rows[kept++] = row;
+        }
+    }
+    forget_last(w, kept);
+    if (kept < before + n) {
+        TRI_LOG_JOB(TRI_LOG_WARN,
+                    "%s: %d of these are this study's own results, left out",
+                    path, before + n - kept);
+    }
+}
+
+/* A study's own record, or a copy of it, is no earlier study: what it holds
+ * would count twice. */
+static tri_status leave_own(const tri_ctl *own, const tri_study *here,
+                            const char *path, int before, tri_warm *w)
+{
+    const from f = {tri_ctl_study(own), here, "", ""};
+    tri_warm rows = {0};
+    tri_snapshot *s = NULL;
+    tri_status st;
+
+    TRI_TRY(tri_ctl_snapshot(own, 0, 1, &s));
+    st = take_rows(&f, s, s->n_records, &rows);
+    tri_snapshot_destroy(s);
+    if (st == TRI_OK && rows.n > 0) {
+        qsort(rows.rows, (size_t)rows.n, sizeof *rows.rows, by_result);
+        drop_own(w, before, &rows, path);
+    }
+    tri_warm_fini(&rows);
+    return st;
+}
+
 static tri_status read_file(const char *path, const char *whole,
                             const tri_study *here, tri_warm *w)
 {
@@ -326,24 +390,35 @@ static tri_status read_file(const char *path, const char *whole,
     return st;
 }
 
+static tri_status read_new(const char *path, const char *whole,
+                           const tri_study *here, const tri_ctl *own,
+                           tri_warm *w)
+{
+    const tri_warm_row *known = NULL;
+    int n_known = own ? tri_ctl_warm(own, &known) : 0;
+    int before = w->n;
+
+    if (is_known(known, n_known, whole) || is_known(w->rows, w->n, whole)) {
+        TRI_LOG_JOB(TRI_LOG_INFO, "%s was read before", path);
+        return TRI_OK;
+    }
+    TRI_TRY(read_file(path, whole, here, w));
+    drop_repeats(w, before, known, n_known, path);
+    return own && tri_ctl_study(own) && w->n > before
+                   ? leave_own(own, here, path, before, w)
+                   : TRI_OK;
+}
+
 tri_status tri_warm_read(const char *path, const tri_study *here,
-                         const tri_warm_row *known, int n_known, tri_warm *w)
+                         const tri_ctl *own, tri_warm *w)
 {
     char *whole = whole_path(path);
-    int before = w->n;
-    tri_status st = TRI_OK;
+    tri_status st;
 
     if (!whole) {
         return TRI_FAIL(TRI_ENOMEM, "no memory for a path");
     }
-    if (is_known(known, n_known, whole) || is_known(w->rows, w->n, whole)) {
-        TRI_LOG_JOB(TRI_LOG_INFO, "%s was read before", path);
-    } else {
-        st = read_file(path, whole, here, w);
-        if (st == TRI_OK) {
-            drop_repeats(w, before, known, n_known, path);
-        }
-    }
+    st = read_new(path, whole, here, own, w);
     free(whole);
     return st;
 }

@@ -404,6 +404,36 @@ static void resume_begins_where_there_is_nothing(void **state)
     assert_int_equal(r.end_status, 0);
 }
 
+/* Of a record that goes on: read from its file, with what it holds left out
+ * where `own` says that it is the study itself. */
+static int warm_rows(fixture *f, int is_own)
+{
+    tri_history *h = NULL;
+    tri_ctl *ctl = NULL;
+    tri_warm w = {0};
+    int n;
+
+    assert_int_equal(tri_history_read(f->path, &h), TRI_OK);
+    assert_int_equal(tri_history_replay(h, &ctl, NULL), TRI_OK);
+    tri_history_destroy(h);
+    assert_int_equal(
+            tri_warm_read(f->path, tri_ctl_study(ctl), is_own ? ctl : NULL, &w),
+            TRI_OK);
+    n = w.n;
+    tri_warm_fini(&w);
+    tri_ctl_destroy(ctl);
+    return n;
+}
+
+static void a_study_is_no_earlier_one_of_itself(void **state)
+{
+    fixture *f = *state;
+
+    assert_int_equal(drive_to_end(f, 0).status, TRI_OK);
+    assert_true(warm_rows(f, 0) >= 10);
+    assert_int_equal(warm_rows(f, 1), 0);
+}
+
 static void foreign_files_are_refused(void **state)
 {
     fixture *f = *state;
@@ -562,6 +592,7 @@ int main(void)
             TEST(live_tables_equal_rebuilt_ones),
             TEST(an_existing_study_is_not_overwritten),
             TEST(resume_begins_where_there_is_nothing),
+            TEST(a_study_is_no_earlier_one_of_itself),
             TEST(foreign_files_are_refused),
             TEST(another_format_is_refused),
             TEST(a_folder_that_is_not_there_is_an_error),
