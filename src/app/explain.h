@@ -22,9 +22,11 @@ void tri_explain_failures(const tri_ctl *ctl, FILE *out);
 json_t *tri_explain_failures_json(const tri_ctl *ctl);
 
 /* How far each parameter moves what is predicted, over the valid space. */
-void tri_explain_effects(const tri_story *story, tri_believer *b, FILE *out);
-/* The same as [{parameter, share, best, worst, ...}].  Owned. */
-json_t *tri_explain_effects_json(const tri_story *story, tri_believer *b);
+tri_status tri_explain_effects(const tri_story *story, tri_believer *b,
+                               FILE *out);
+/* The same: [out] owned [{parameter, share, best, worst, ...}]. */
+tri_status tri_explain_effects_json(const tri_story *story, tri_believer *b,
+                                    json_t **out);
 
 /* How many of n results of a rung go on where the scheduler takes the best
  * floor(n/eta); -1 where it goes by another count. */

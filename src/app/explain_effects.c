@@ -59,8 +59,7 @@ static tri_status alloc(sample *s, const tri_space *space)
     return TRI_OK;
 }
 
-/* ---- the sample -----------------------------------------------------------
- */
+/* ---- the sample ---- */
 
 static tri_status draw(sample *s, const tri_space *space)
 {
@@ -100,7 +99,7 @@ static void sort_by(sample *s, const double *key)
     qsort(s->order, (size_t)s->n, sizeof *s->order, by_key);
 }
 
-/* Places from 0 to 1, equal ones shared. */
+/* Places between 0 and 1, equal ones shared; their mean is a half. */
 static void put_in_order(sample *s)
 {
     int end;
@@ -113,7 +112,7 @@ static void put_in_order(sample *s)
             end++;
         }
         for (int k = i; k < end; k++) {
-            s->place[s->order[k]] = (i + end - 1) / 2.0 / s->n;
+            s->place[s->order[k]] = (i + end) / 2.0 / s->n;
         }
     }
 }
@@ -138,8 +137,7 @@ static tri_status predict(sample *s, tri_believer *b)
     return TRI_OK;
 }
 
-/* ---- one parameter --------------------------------------------------------
- */
+/* ---- one parameter ---- */
 
 /* A number that equal values share: itself, or the place of its first like. */
 static double code_of(const sample *s, const tri_param *p, int i)
@@ -303,20 +301,15 @@ fini:
     return st;
 }
 
-/* ---- told ------------------------------------------------------------------
- */
+/* ---- told ---- */
 
-void tri_explain_effects(const tri_story *story, tri_believer *b, FILE *out)
+static tri_status print(const effect *list, int n, FILE *out)
 {
     tri_app_table *t = tri_app_table_create("lrlrlr");
-    effect *list = NULL;
     char text[40];
-    int n = 0;
 
-    if (!t || find_effects(story, b, &list, &n) != TRI_OK || n == 0) {
-        tri_app_table_destroy(t);
-        free(list);
-        return;
+    if (!t) {
+        return TRI_FAIL(TRI_ENOMEM, "no memory for effects");
     }
     fputs("\nwhat tells most, by the model over the valid space (medians)\n",
           out);
@@ -331,31 +324,46 @@ void tri_explain_effects(const tri_story *story, tri_believer *b, FILE *out)
     }
     tri_app_table_print(t, out);
     tri_app_table_destroy(t);
-    free(list);
+    return TRI_OK;
 }
 
-json_t *tri_explain_effects_json(const tri_story *story, tri_believer *b)
+tri_status tri_explain_effects(const tri_story *story, tri_believer *b,
+                               FILE *out)
 {
-    json_t *a = json_array();
-    effect *list = NULL;
-    int n = 0;
+    effect *list;
+    tri_status st;
+    int n;
 
-    if (find_effects(story, b, &list, &n) != TRI_OK) {
-        return a;
-    }
+    TRI_TRY(find_effects(story, b, &list, &n));
+    st = n > 0 ? print(list, n, out) : TRI_OK;
+    free(list);
+    return st;
+}
+
+static json_t *effect_json(const effect *e)
+{
+    json_t *o = json_object();
+
+    json_object_set_new(o, "parameter", tri_app_json_text(e->name));
+    json_object_set_new(o, "share", tri_app_json_real(e->share));
+    json_object_set_new(o, "best", tri_app_json_text(e->best));
+    json_object_set_new(o, "best_median", tri_app_json_real(e->best_median));
+    json_object_set_new(o, "worst", tri_app_json_text(e->worst));
+    json_object_set_new(o, "worst_median", tri_app_json_real(e->worst_median));
+    return o;
+}
+
+tri_status tri_explain_effects_json(const tri_story *story, tri_believer *b,
+                                    json_t **out)
+{
+    effect *list;
+    int n;
+
+    TRI_TRY(find_effects(story, b, &list, &n));
+    *out = json_array();
     for (int i = 0; i < n; i++) {
-        json_t *o = json_object();
-
-        json_object_set_new(o, "parameter", tri_app_json_text(list[i].name));
-        json_object_set_new(o, "share", tri_app_json_real(list[i].share));
-        json_object_set_new(o, "best", tri_app_json_text(list[i].best));
-        json_object_set_new(o, "best_median",
-                            tri_app_json_real(list[i].best_median));
-        json_object_set_new(o, "worst", tri_app_json_text(list[i].worst));
-        json_object_set_new(o, "worst_median",
-                            tri_app_json_real(list[i].worst_median));
-        json_array_append_new(a, o);
+        json_array_append_new(*out, effect_json(&list[i]));
     }
     free(list);
-    return a;
+    return TRI_OK;
 }

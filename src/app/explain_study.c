@@ -330,11 +330,16 @@ static json_t *model_json(const about *a)
     return o;
 }
 
-static void print_json(about *a)
+static tri_status print_json(about *a)
 {
-    json_t *o = json_object();
+    json_t *effects = NULL;
+    json_t *o;
     char text[TEXT_BYTES];
 
+    if (a->has_model) {
+        TRI_TRY(tri_explain_effects_json(a->story, &a->believer, &effects));
+    }
+    o = json_object();
     json_object_set_new(o, "study", tri_app_json_text(a->study->name));
     json_object_set_new(o, "next",
                         tri_app_json_text(next_text(a, text, sizeof text)));
@@ -345,13 +350,11 @@ static void print_json(about *a)
     json_object_set_new(o, "resource",
                         json_integer(a->believer.snapshot->resource));
     json_object_set_new(o, "rungs", rungs_json(a));
-    json_object_set_new(
-            o, "effects",
-            a->has_model ? tri_explain_effects_json(a->story, &a->believer)
-                         : json_array());
+    json_object_set_new(o, "effects", effects ? effects : json_array());
     json_object_set_new(o, "failures",
                         tri_explain_failures_json(a->story->ctl));
     tri_app_json_print(o);
+    return TRI_OK;
 }
 
 /* ---- for people ------------------------------------------------------ */
@@ -435,7 +438,7 @@ static void print_rungs(const about *a)
     tri_app_table_destroy(t);
 }
 
-static void print_text(about *a)
+static tri_status print_text(about *a)
 {
     const char *proposer = a->study->search.proposer;
     char text[TEXT_BYTES];
@@ -456,9 +459,10 @@ static void print_text(about *a)
     print_next(a);
     print_rungs(a);
     if (a->has_model) {
-        tri_explain_effects(a->story, &a->believer, stdout);
+        TRI_TRY(tri_explain_effects(a->story, &a->believer, stdout));
     }
     tri_explain_failures(a->story->ctl, stdout);
+    return TRI_OK;
 }
 
 tri_status tri_explain_study(const tri_story *story, int top, int json)
@@ -466,10 +470,8 @@ tri_status tri_explain_study(const tri_story *story, int top, int json)
     about a;
     tri_status st = learn(&a, story, top);
 
-    if (st == TRI_OK && json) {
-        print_json(&a);
-    } else if (st == TRI_OK) {
-        print_text(&a);
+    if (st == TRI_OK) {
+        st = json ? print_json(&a) : print_text(&a);
     }
     forget(&a);
     return st;
