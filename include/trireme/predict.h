@@ -169,21 +169,32 @@ TRI_API tri_status tri_predictor_choose(const tri_encoding *e,
 
 typedef struct tri_feasibility tri_feasibility;
 
+/* Which of n configurations ran.  Of very many rows a part is learned from,
+ * of which half are the last of this study's own. */
+typedef struct tri_labels {
+    int n, n_own;                /* rows; the first n_own are this study's, the
+                                  * others of earlier ones */
+    const double *x;             /* n x width, encoded */
+    const unsigned char *failed; /* n */
+    const double *peak;          /* n: memory in bytes, NaN where not known;
+                                  * NULL: of none */
+    double limit;                /* what there is; 0: not known */
+    const tri_cancel *cancel;    /* as in tri_samples */
+} tri_labels;
+
 /*
  * The probability that a configuration runs at all, learned from which ones
  * did: a Gaussian process behind a logistic curve (Laplace's approximation;
  * Rasmussen and Williams, 2006, section 3.4), whose plane reaches beyond what
  * was tried.  What is a known failure but for steps in directions that for
- * certain lead to failure has probability 0.  `peak` (may be NULL): the peak memory of each
- * in bytes, NaN where it is not known; `limit`: what there is, 0 if not known:
- * with both, the chance that the predicted peak exceeds the limit counts too.
- * [out] owned.  TRI_ENOMEM.
+ * certain lead to failure has probability 0.  With peaks and a limit the chance
+ * that the predicted peak exceeds it counts too.  `before` (may be NULL): one
+ * learned earlier, whose model of peaks is a start.  [out] owned.  TRI_ENOMEM.
  */
-TRI_API tri_status tri_feasibility_fit(const tri_encoding *e, int n,
-                                       const double *x,
-                                       const unsigned char *failed,
-                                       const double *peak, double limit,
-                                       uint64_t seed, tri_feasibility **out);
+TRI_API tri_status tri_feasibility_fit(const tri_encoding *e,
+                                       const tri_labels *l,
+                                       const tri_feasibility *before,
+                                       tri_feasibility **out);
 TRI_API void tri_feasibility_destroy(tri_feasibility *f);
 /* [out] p[m], each in [0, 1]; `bytes` (may be NULL): predicted peaks, NaN. */
 TRI_API void tri_feasibility_predict(const tri_feasibility *f, const double *x,

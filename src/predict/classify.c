@@ -212,13 +212,14 @@ static double move(tri_classifier *c, const newton *w, double before)
     return gain;
 }
 
-static tri_status find(tri_classifier *c, const newton *w)
+static tri_status find(tri_classifier *c, const newton *w,
+                       const tri_cancel *cancel)
 {
     double at;
 
     memset(c->a, 0, (size_t)c->n * sizeof *c->a);
     at = density(c, w);
-    for (int i = 0; i < STEPS; i++) {
+    for (int i = 0; i < STEPS && !tri_is_cancelled(cancel); i++) {
         double gain;
 
         if (!expand(c, w)) {
@@ -240,16 +241,20 @@ static tri_status find(tri_classifier *c, const newton *w)
 /* ---- fit ------------------------------------------------------------------
  */
 
-/* Of more rows than are learned from: the newer half of those, and as many of
- * the others, evenly. */
-static int row_at(int i, int of, int n)
+/* The place of row i of `of`.  Of more rows than are learned from, this study's
+ * own last: the last half, and as many of the others, evenly. */
+static int row_at(int i, int of, const tri_labels *l)
 {
     int half = of / 2;
+    int others = l->n - l->n_own;
+    int at;
 
-    if (of == n || i >= of - half) {
-        return n - (of - i);
+    if (of == l->n) {
+        return i;
     }
-    return (int)((int64_t)i * (n - half) / (of - half));
+    at = i >= of - half ? l->n - (of - i)
+                        : (int)((int64_t)i * (l->n - half) / (of - half));
+    return at < others ? l->n_own + at : at - others;
 }
 
 static int alloc(tri_classifier *c)
@@ -272,8 +277,7 @@ static int alloc(tri_classifier *c)
     return 1;
 }
 
-static tri_status fit(tri_classifier *c, int n, const double *x,
-                      const unsigned char *failed)
+static tri_status fit(tri_classifier *c, const tri_labels *l)
 {
     size_t rows = (size_t)c->n;
     size_t width = (size_t)c->form.width;
@@ -291,23 +295,23 @@ static tri_status fit(tri_classifier *c, int n, const double *x,
     w.v = w.b + rows;
     flat_too = w.v + rows;
     for (int i = 0; i < c->n; i++) {
-        int at = row_at(i, c->n, n);
+        int at = row_at(i, c->n, l);
 
-        memcpy(c->x + (size_t)i * width, x + (size_t)at * width,
-               width * sizeof *x);
-        label[i] = failed[at] ? -1 : 1;
+        memcpy(c->x + (size_t)i * width, l->x + (size_t)at * width,
+               width * sizeof *c->x);
+        label[i] = l->failed[at] ? -1 : 1;
     }
     p = rows_of(c);
     tri_gp_scale(&c->form, c->theta, &p);
     flatten(c, c->x, c->n, c->flat);
     cross(c, &p, flat_too, k);
-    st = find(c, &w);
+    st = find(c, &w, l->cancel);
     free(k);
     return st;
 }
 
-tri_status tri_classifier_fit(const tri_encoding *e, int n, const double *x,
-                              const unsigned char *failed, tri_classifier **out)
+tri_status tri_classifier_fit(const tri_encoding *e, const tri_labels *l,
+                              tri_classifier **out)
 {
     tri_classifier *c = calloc(1, sizeof *c);
     tri_status st;
@@ -316,7 +320,7 @@ tri_status tri_classifier_fit(const tri_encoding *e, int n, const double *x,
         return TRI_FAIL(TRI_ENOMEM, "no memory for a model of failures");
     }
     tri_gp_form_init(&c->form, e, 0);
-    c->n = n < ROWS_MOST ? n : ROWS_MOST;
+    c->n = l->n < ROWS_MOST ? l->n : ROWS_MOST;
     c->theta = malloc((size_t)c->form.n * sizeof *c->theta);
     c->in_plane = calloc((size_t)c->form.width + 1, 1);
     if (!c->theta || !c->in_plane || !alloc(c)) {
@@ -326,7 +330,7 @@ tri_status tri_classifier_fit(const tri_encoding *e, int n, const double *x,
     tri_gp_prior(&c->form, c->theta);
     c->theta[tri_gp_at(&c->form, TRI_GP_F)] = log(DEPARTURE);
     mark_plane(c, e);
-    st = fit(c, n, x, failed);
+    st = fit(c, l);
     if (st != TRI_OK) {
         tri_classifier_destroy(c);
         return st;

@@ -17,10 +17,9 @@
 
 typedef struct tri_classifier tri_classifier;
 
-/* Learn from n >= 1 rows x[n][width]; of very many, from a part.
- * [out] owned.  TRI_ENOMEM. */
-tri_status tri_classifier_fit(const tri_encoding *e, int n, const double *x,
-                              const unsigned char *failed,
+/* Learn from at least one row; of peaks and limit nothing.  [out] owned.
+ * TRI_ENOMEM. */
+tri_status tri_classifier_fit(const tri_encoding *e, const tri_labels *l,
                               tri_classifier **out);
 void tri_classifier_destroy(tri_classifier *c);
 

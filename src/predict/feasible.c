@@ -10,6 +10,10 @@
 
 /* Peaks that make a model of memory. */
 #define PEAKS_LEAST 5
+/* Peaks from which on the model of them is learned anew when they have grown by
+ * a tenth; between, its hyper-parameters stay. */
+#define LEARN_EACH   40
+#define LEARN_GROWTH 1.1
 /* A direction counts where its slope is so many deviations from none: one
  * direction in forty is wrong by chance alone at two. */
 #define CERTAIN 3.0
@@ -22,9 +26,10 @@ typedef enum step { /* what a column means to dominance */
 
 struct tri_feasibility {
     int width;
-    int n_failed, n_ran;
+    int n_failed;
     tri_classifier *labels; /* NULL where none failed */
     tri_model *peaks;       /* of logarithms; NULL */
+    int learned_n;          /* peaks when its hyper-parameters were learned */
     double log_limit;
     unsigned char *step;
     signed char *worse; /* per column: +1, -1: towards failure, for certain */
@@ -110,75 +115,72 @@ static int is_dominated(const tri_feasibility *f, const double *x)
 /* ---- fit -------------------------------------------------------------------
  */
 
-static tri_status fit_peaks(tri_feasibility *f, const tri_encoding *e, int n,
-                            const double *x, const double *peak)
+static tri_status fit_peaks(tri_feasibility *f, const tri_encoding *e,
+                            const tri_labels *l, const tri_feasibility *before)
 {
-    double *rows = malloc(((size_t)n * (size_t)f->width + (size_t)n + 1) *
-                          sizeof *rows);
-    double *y = rows ? rows + (size_t)n * (size_t)f->width : NULL;
-    tri_samples s = {.width = f->width, .x = rows, .y = y};
+    size_t w = (size_t)f->width;
+    double *rows = malloc(((size_t)l->n * (w + 1) + 1) * sizeof *rows);
+    double *y = rows ? rows + (size_t)l->n * w : NULL;
+    tri_samples s = {.width = f->width, .x = rows, .y = y, .cancel = l->cancel};
     tri_status st = TRI_OK;
 
     if (!rows) {
         return TRI_FAIL(TRI_ENOMEM, "no memory for a model of memory");
     }
-    for (int i = 0; i < n; i++) {
-        if (peak[i] > 0) {
-            memcpy(rows + (size_t)s.n * (size_t)f->width,
-                   x + (size_t)i * (size_t)f->width,
-                   (size_t)f->width * sizeof *rows);
-            y[s.n++] = log(peak[i]);
+    for (int i = 0; i < l->n; i++) {
+        if (l->peak[i] > 0) {
+            memcpy(rows + (size_t)s.n * w, l->x + (size_t)i * w,
+                   w * sizeof *rows);
+            y[s.n++] = log(l->peak[i]);
         }
     }
     if (s.n >= PEAKS_LEAST) {
-        st = tri_gp_fit(e, &s, NULL, &f->peaks);
+        s.keep = before && before->peaks && s.n >= LEARN_EACH &&
+                 s.n < LEARN_GROWTH * before->learned_n;
+        f->learned_n = s.keep ? before->learned_n : s.n;
+        st = tri_gp_fit(e, &s, before ? before->peaks : NULL, &f->peaks);
     }
     free(rows);
     return st;
 }
 
-static tri_status fit_all(tri_feasibility *f, const tri_encoding *e, int n,
-                          const double *x, const unsigned char *failed,
-                          const double *peak)
+static tri_status fit_all(tri_feasibility *f, const tri_encoding *e,
+                          const tri_labels *l, const tri_feasibility *before)
 {
+    size_t w = (size_t)f->width;
+
     f->step = calloc((size_t)f->width + 1, sizeof *f->step);
     f->worse = calloc((size_t)f->width + 1, sizeof *f->worse);
-    f->failed = malloc(((size_t)n * (size_t)f->width + 1) * sizeof *f->failed);
+    f->failed = malloc(((size_t)l->n * w + 1) * sizeof *f->failed);
     if (!f->step || !f->worse || !f->failed) {
         return TRI_FAIL(TRI_ENOMEM, "no memory for a model of failures");
     }
-    for (int i = 0; i < n; i++) {
-        if (failed[i]) {
-            memcpy(f->failed + (size_t)f->n_failed * (size_t)f->width,
-                   x + (size_t)i * (size_t)f->width,
-                   (size_t)f->width * sizeof *f->failed);
-            f->n_failed++;
-        } else {
-            f->n_ran++;
+    for (int i = 0; i < l->n; i++) {
+        if (l->failed[i]) {
+            memcpy(f->failed + (size_t)f->n_failed++ * w, l->x + (size_t)i * w,
+                   w * sizeof *f->failed);
         }
     }
     if (f->n_failed > 0) {
-        TRI_TRY(tri_classifier_fit(e, n, x, failed, &f->labels));
+        TRI_TRY(tri_classifier_fit(e, l, &f->labels));
         TRI_TRY(find_worse(f, e));
     }
-    return peak ? fit_peaks(f, e, n, x, peak) : TRI_OK;
+    return l->peak ? fit_peaks(f, e, l, before) : TRI_OK;
 }
 
-tri_status tri_feasibility_fit(const tri_encoding *e, int n, const double *x,
-                               const unsigned char *failed, const double *peak,
-                               double limit, uint64_t seed,
+tri_status tri_feasibility_fit(const tri_encoding *e, const tri_labels *l,
+                               const tri_feasibility *before,
                                tri_feasibility **out)
 {
     tri_feasibility *f = calloc(1, sizeof *f);
     tri_status st;
 
-    (void)seed;
     if (!f) {
         return TRI_FAIL(TRI_ENOMEM, "no memory for a model of failures");
     }
     f->width = tri_encoding_width(e);
-    f->log_limit = limit > 0 ? log(limit) : INFINITY;
-    st = fit_all(f, e, n, x, failed, peak);
+    f->log_limit = l->limit > 0 ? log(l->limit) : INFINITY;
+    st = fit_all(f, e, l, before);
     if (st != TRI_OK) {
         tri_feasibility_destroy(f);
         return st;

@@ -144,13 +144,7 @@ static tri_status set_up(tri_thinker *t, const tri_warm_records *warm,
         TRI_TRY(tri_reinforce_create(t->study->space, t->encoding,
                                      &t->reinforce));
     }
-    TRI_TRY(copy_warm(t, warm, n_warm));
-    if (n_warm > 0) {
-        TRI_TRY(tri_transfer_create(t->encoding, t->study, t->warm, n_warm,
-                                    t->seed, &t->transfer));
-        use(t, t->ops);
-    }
-    return TRI_OK;
+    return copy_warm(t, warm, n_warm);
 }
 
 tri_status tri_thinker_create(const tri_study *study, uint64_t seed,
@@ -270,12 +264,38 @@ tri_model *tri_thinker_asked(const tri_thinker *t)
 static tri_status learn_failures(tri_thinker *t, const tri_snapshot *s)
 {
     const tri_knowledge *k = &t->known;
+    const tri_labels labels = {.n = k->n_labels,
+                               .n_own = k->n_own,
+                               .x = k->label_x,
+                               .failed = k->failed,
+                               .peak = k->peak,
+                               .limit = s->memory_bytes,
+                               .cancel = t->cancel};
     tri_feasibility *f;
 
-    TRI_TRY(tri_feasibility_fit(t->encoding, k->n_labels, k->label_x, k->failed,
-                                k->peak, s->memory_bytes, t->seed, &f));
+    TRI_TRY(tri_feasibility_fit(t->encoding, &labels, t->feasible, &f));
     tri_feasibility_destroy(t->feasible);
     t->feasible = f;
+    return TRI_OK;
+}
+
+/* Learn from earlier studies, by the first question that is not cancelled. */
+static tri_status read_sources(tri_thinker *t)
+{
+    tri_transfer *made;
+
+    if (t->n_warm == 0 || t->transfer) {
+        return TRI_OK;
+    }
+    TRI_TRY(tri_transfer_create(t->encoding, t->study, t->warm, t->n_warm,
+                                t->seed, t->cancel, &made));
+    if (tri_is_cancelled(t->cancel)) { /* it may be half of one */
+        tri_transfer_destroy(made);
+        return TRI_OK;
+    }
+    forget_models(t); /* they know nothing of it */
+    t->transfer = made;
+    use(t, t->ops);
     return TRI_OK;
 }
 
@@ -285,7 +305,7 @@ static tri_status recall(tri_thinker *t)
     if (!t->transfer) {
         return TRI_OK;
     }
-    TRI_TRY(tri_transfer_weigh(t->transfer, &t->known, t->seed));
+    TRI_TRY(tri_transfer_weigh(t->transfer, &t->known, t->seed, t->cancel));
     for (int i = 0; i < t->n_warm; i++) {
         if (tri_transfer_labels(t->transfer, i)) {
             TRI_TRY(tri_knowledge_add_labels(
@@ -353,6 +373,7 @@ static tri_status learn(tri_thinker *t, const tri_snapshot *s)
     tri_knowledge_fini(&t->known);
     t->known = k;
     t->resource = (double)s->resource;
+    TRI_TRY(read_sources(t));
     TRI_TRY(recall(t));
     if (may_learn(t)) {
         TRI_TRY(learn_values(t, s));

@@ -83,10 +83,14 @@ static tri_status thin_out(tri_knowledge *k)
 }
 
 static tri_status learn_values(tri_source *s, const tri_encoding *e,
-                               tri_knowledge *k, uint64_t seed)
+                               tri_knowledge *k, uint64_t seed,
+                               const tri_cancel *cancel)
 {
-    tri_samples samples = {
-            .width = k->width, .x = k->x, .y = k->y, .resource = k->resource};
+    tri_samples samples = {.width = k->width,
+                           .x = k->x,
+                           .y = k->y,
+                           .resource = k->resource,
+                           .cancel = cancel};
     tri_status st;
 
     s->why = k->n < TRI_TRANSFER_FIRST ? "too few of its results are of use"
@@ -124,7 +128,8 @@ static int has_peaks(const tri_knowledge *k)
 
 static tri_status source_init(tri_source *s, const tri_encoding *e,
                               const tri_study *study,
-                              const tri_warm_records *warm, uint64_t seed)
+                              const tri_warm_records *warm, uint64_t seed,
+                              const tri_cancel *cancel)
 {
     const tri_snapshot all = {.n_records = warm->n, .records = warm->records};
     tri_knowledge k;
@@ -135,10 +140,16 @@ static tri_status source_init(tri_source *s, const tri_encoding *e,
     TRI_TRY(tri_knowledge_init(&k, e, &all, 0, study->objective.maximize));
     s->n = k.n;
     s->n_labels = k.n_labels;
-    st = learn_values(s, e, &k, seed);
+    st = learn_values(s, e, &k, seed, cancel);
     if (st == TRI_OK && (k.n_failed > 0 || has_peaks(&k))) {
-        st = tri_feasibility_fit(e, k.n_labels, k.label_x, k.failed, k.peak, 0,
-                                 seed, &s->feasible);
+        const tri_labels labels = {.n = k.n_labels,
+                                   .n_own = k.n_own,
+                                   .x = k.label_x,
+                                   .failed = k.failed,
+                                   .peak = k.peak,
+                                   .cancel = cancel};
+
+        st = tri_feasibility_fit(e, &labels, NULL, &s->feasible);
     }
     tri_knowledge_fini(&k);
     return st;
@@ -159,7 +170,8 @@ static void trust_all(tri_transfer *t)
 
 tri_status tri_transfer_create(const tri_encoding *e, const tri_study *study,
                                const tri_warm_records *warm, int n_warm,
-                               uint64_t seed, tri_transfer **out)
+                               uint64_t seed, const tri_cancel *cancel,
+                               tri_transfer **out)
 {
     tri_transfer *t = calloc(1, sizeof *t);
     tri_status st = TRI_OK;
@@ -176,7 +188,7 @@ tri_status tri_transfer_create(const tri_encoding *e, const tri_study *study,
     t->weighed_n = -1;
     for (int i = 0; st == TRI_OK && i < n_warm; i++) {
         t->n = i + 1;
-        st = source_init(&t->sources[i], e, study, &warm[i], seed);
+        st = source_init(&t->sources[i], e, study, &warm[i], seed, cancel);
     }
     if (st != TRI_OK) {
         tri_transfer_destroy(t);

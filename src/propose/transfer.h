@@ -30,18 +30,20 @@ typedef struct tri_transfer tri_transfer;
 /* Own results before which sources are trusted without a trial. */
 #define TRI_TRANSFER_FIRST 3
 
-/* Borrows all but learns at once.  [out] owned.  TRI_ENOMEM. */
+/* Borrows all but learns at once.  Where `cancel` was asked, to be destroyed,
+ * not used: what is learned then is poorer.  [out] owned.  TRI_ENOMEM. */
 tri_status tri_transfer_create(const tri_encoding *e, const tri_study *study,
                                const tri_warm_records *warm, int n_warm,
-                               uint64_t seed, tri_transfer **out);
+                               uint64_t seed, const tri_cancel *cancel,
+                               tri_transfer **out);
 void tri_transfer_destroy(tri_transfer *t);
 
 /* Whether any source says anything of values now. */
 int tri_transfer_is_used(const tri_transfer *t);
-/* Decide anew by this study's own knowledge, if that has grown enough.
- * TRI_ENOMEM. */
+/* Decide anew by this study's own knowledge, if that has grown enough; once
+ * `cancel` is asked, until the next time only.  TRI_ENOMEM. */
 tri_status tri_transfer_weigh(tri_transfer *t, const tri_knowledge *own,
-                              uint64_t seed);
+                              uint64_t seed, const tri_cancel *cancel);
 /* May source i's failures be learned from, and its peaks?  As the last
  * tri_transfer_weigh found. */
 int tri_transfer_labels(const tri_transfer *t, int i);

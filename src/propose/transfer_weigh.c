@@ -31,6 +31,7 @@ typedef struct trial {
     double *rest, *a, *b;
     int *fold;
     double *x_rest, *y_rest, *resource_rest;
+    const tri_cancel *cancel;
 } trial;
 
 static void trial_fini(trial *t)
@@ -155,7 +156,8 @@ static tri_status try_fold(const trial *t, int fold, uint64_t seed,
     tri_samples s = {.width = t->width,
                      .x = t->x_rest,
                      .y = t->y_rest,
-                     .resource = t->resource_rest};
+                     .resource = t->resource_rest,
+                     .cancel = t->cancel};
     tri_model *m;
 
     for (int i = 0; i < t->n; i++) {
@@ -263,7 +265,8 @@ static tri_status weigh_values(tri_transfer *t, trial *of, uint64_t seed)
             t->sources[i].tau = agreement(of, &t->sources[i]);
         }
     }
-    for (int i = best_left(t, tried); st == TRI_OK && i >= 0;
+    for (int i = best_left(t, tried);
+         st == TRI_OK && i >= 0 && !tri_is_cancelled(of->cancel);
          i = best_left(t, tried)) {
         tried[i] = 1;
         st = try_source(of, &t->sources[i], used == 0, &without, seed);
@@ -289,7 +292,7 @@ static tri_status weigh_labels(tri_source *s, const tri_knowledge *own)
 {
     int n = own->n_labels;
     double *p = malloc((3 * (size_t)n + 1) * sizeof *p);
-    double *bytes = p + n, *ratio = bytes + n;
+    double *bytes, *ratio;
     double share = (own->n_failed + 1.0) / (n + 2.0);
     double loss = 0, loss_of_share = 0;
     int peaks = 0;
@@ -297,6 +300,8 @@ static tri_status weigh_labels(tri_source *s, const tri_knowledge *own)
     if (!p) {
         return TRI_FAIL(TRI_ENOMEM, "no memory to weigh earlier failures");
     }
+    bytes = p + n;
+    ratio = bytes + n;
     tri_feasibility_predict(s->feasible, own->label_x, n, p, bytes);
     for (int i = 0; i < n; i++) {
         double runs = fmin(fmax(p[i], 0.02), 0.98);
@@ -320,7 +325,7 @@ static int is_due(const tri_transfer *t, int n)
 }
 
 tri_status tri_transfer_weigh(tri_transfer *t, const tri_knowledge *own,
-                              uint64_t seed)
+                              uint64_t seed, const tri_cancel *cancel)
 {
     trial of;
     tri_status st;
@@ -334,8 +339,9 @@ tri_status tri_transfer_weigh(tri_transfer *t, const tri_knowledge *own,
         return TRI_OK;
     }
     TRI_TRY(trial_init(&of, t->encoding, own));
+    of.cancel = cancel;
     st = weigh_values(t, &of, seed);
     trial_fini(&of);
-    t->weighed_n = own->n;
+    t->weighed_n = tri_is_cancelled(cancel) ? 0 : own->n;
     return st;
 }

@@ -182,11 +182,15 @@ static void failures(void **state)
             peak[i] = i % 3 ? 1e9 * (i + 1) : NAN;
         }
         for (int n = 1; n <= N; n += N - 1) {
+            tri_labels l = {.n = n,
+                            .n_own = n,
+                            .x = w.x,
+                            .failed = failed,
+                            .peak = peak,
+                            .limit = 16e9};
             tri_feasibility *f;
 
-            assert_int_equal(
-                    tri_feasibility_fit(w.e, n, w.x, failed, peak, 16e9, 1, &f),
-                    TRI_OK);
+            assert_int_equal(tri_feasibility_fit(w.e, &l, NULL, &f), TRI_OK);
             tri_feasibility_predict(f, w.x, N, p, bytes);
             for (int i = 0; i < N; i++) {
                 assert_true(p[i] >= 0 && p[i] <= 1);

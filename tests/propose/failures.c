@@ -203,6 +203,7 @@ static double risk_of(const story *s, const int *order)
     tri_snapshot snapshot = {.wanted = 1, .n_records = s->n};
     tri_encoding *e;
     tri_knowledge k;
+    tri_labels labels;
     tri_feasibility *f;
     double risk;
 
@@ -212,9 +213,12 @@ static double risk_of(const story *s, const int *order)
     snapshot.records = records;
     assert_int_equal(tri_encoding_create(s->study->space, &e), TRI_OK);
     assert_int_equal(tri_knowledge_init(&k, e, &snapshot, 0, 1), TRI_OK);
-    assert_int_equal(tri_feasibility_fit(e, k.n_labels, k.label_x, k.failed,
-                                         k.peak, 0, 1, &f),
-                     TRI_OK);
+    labels = (tri_labels){.n = k.n_labels,
+                          .n_own = k.n_own,
+                          .x = k.label_x,
+                          .failed = k.failed,
+                          .peak = k.peak};
+    assert_int_equal(tri_feasibility_fit(e, &labels, NULL, &f), TRI_OK);
     assert_int_equal(tri_risk(f, e, &snapshot, 1, &risk), TRI_OK);
     tri_feasibility_destroy(f);
     tri_knowledge_fini(&k);

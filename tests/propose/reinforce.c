@@ -249,6 +249,8 @@ static void it_keeps_away_from_failures(void **state)
     tri_config out[MOST * 12];
     double x[60 * 64];
     unsigned char failed[60];
+    const tri_labels labels = {
+            .n = 60, .n_own = 60, .x = x, .failed = failed};
     tri_feasibility *f;
     setting t;
     int bad = 0;
@@ -261,9 +263,8 @@ static void it_keeps_away_from_failures(void **state)
         tri_encode(t.s.encoding, c, x + i * t.model.width);
         failed[i] = c[0].u.i == 0;
     }
-    assert_int_equal(
-            tri_feasibility_fit(t.s.encoding, 60, x, failed, NULL, 0, 1, &f),
-            TRI_OK);
+    assert_int_equal(tri_feasibility_fit(t.s.encoding, &labels, NULL, &f),
+                     TRI_OK);
     t.belief.feasible = f;
     t.belief.best = 5; /* so that an improvement is about 5 less the mean */
     assert_int_equal(answer(&t, 16, 1, out), 16);

@@ -194,6 +194,40 @@ static void what_helps_is_used(void **state)
     end(s);
 }
 
+/* A first question that is not answered leaves nothing half learned. */
+static void a_wish_to_end_is_heard(void **state)
+{
+    tri_cancel cancel = {0};
+    story *s = begin(), *ended = begin();
+    tri_ev_proposals out;
+    tri_snapshot snapshot = {.number = 1,
+                             .wanted = 1,
+                             .resource = 16,
+                             .base = 1,
+                             .max_ranks = 1};
+
+    (void)state;
+    add_file(s, "old.h5", EARLY);
+    add_file(ended, "old.h5", EARLY);
+    assert_int_equal(tri_thinker_create(ended->study, 5, ended->warm, 1,
+                                        &ended->thinker),
+                     TRI_OK);
+    tri_cancel_ask(&cancel);
+    assert_int_equal(
+            tri_thinker_answer(ended->thinker, &snapshot, &cancel, &out),
+            TRI_OK);
+    assert_int_equal(out.n_list, 0);
+    while (s->n < 8) {
+        ask(s, 1);
+        ask(ended, 1);
+        assert_int_equal(s->tried[s->n - 1], ended->tried[s->n - 1]);
+    }
+    assert_string_equal(s->hyper, ended->hyper);
+    assert_true(s->n_warm_rule > 0);
+    end(ended);
+    end(s);
+}
+
 static void upside_down(story *s)
 {
     early *f = add_file(s, "wrong.h5", EARLY);
@@ -352,6 +386,7 @@ static void the_same_again(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+            cmocka_unit_test(a_wish_to_end_is_heard),
             cmocka_unit_test(what_helps_is_used),
             cmocka_unit_test(what_misleads_is_found_out),
             cmocka_unit_test(of_two_the_right_one),
