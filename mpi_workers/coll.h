@@ -1,5 +1,5 @@
 /*
- * Collectives of an axis, and the agreement of a group.
+ * Collectives of an axis.
  *
  * Inside a host they go through shared memory (shared.h), in chunks that stay
  * in the cache: while a rank reduces its slice of one chunk the next is put
@@ -17,6 +17,7 @@
 
 #include "trireme/model.h"
 
+#include "mpi_workers/agree.h"
 #include "mpi_workers/shared.h"
 
 #include <mpi.h>
@@ -78,17 +79,5 @@ void tri_coll_gather(tri_coll *coll, tri_real *x, int64_t n);
  * `all`. */
 #define TRI_COLL_TOLD 64
 void tri_coll_tell(tri_coll *coll, const void *mine, int bytes, void *all);
-
-/*
- * Collective over `comm`: every rank brings a status and all return the
- * largest, with the sentence of the lowest rank that brought it as the
- * thread's error.  Scope group where the agreement itself fails.
- */
-tri_status tri_coll_agree(MPI_Comm comm, tri_status mine);
-/* Collective: whether all bring the same `value`.  [out] same.  Scope group. */
-tri_status tri_coll_same(MPI_Comm comm, uint64_t value, int *same);
-/* The second half of it: all know that `rank` failed with `st`; its sentence
- * becomes everybody's. */
-tri_status tri_coll_share_error(MPI_Comm comm, tri_status st, int rank);
 
 #endif
