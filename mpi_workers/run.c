@@ -21,10 +21,8 @@
 #define PATIENCE_S 60.0
 /* Beyond the grace, to a member that was told to leave; rank 0 waits five. */
 #define ANSWER_S 2.0
-/* The progress limit where the study says auto, as rank 0 has it. */
-#define PROGRESS_LEAST_S 30.0
-#define PROGRESS_STEPS   5.0
-/* A wait's own end, beyond that: it is the last of those who give up. */
+/* A wait's own end, beyond what rank 0 lets a step take: it is the last of
+ * those who give up. */
 #define BEYOND_S 10.0
 
 tri_reason tri_run_reason(tri_status st)
@@ -165,16 +163,7 @@ static void note_step(tri_run *r, const tri_step *s)
  * had the time to say so. */
 static double judged_by(const tri_run *r)
 {
-    const tri_study *study = r->w->study;
-    double progress = study->timeouts.progress_s;
-
-    if (!(progress > 0)) {
-        progress = fmax(PROGRESS_LEAST_S, PROGRESS_STEPS * r->slowest_s);
-    }
-    if (r->slowest_s <= 0) {
-        progress = fmax(progress, study->timeouts.startup_s);
-    }
-    return progress + study->timeouts.grace_s;
+    return tri_trial_patience(r->w->study, r->slowest_s);
 }
 
 /* How long a call into the trial may take at level heartbeat: by then rank 0

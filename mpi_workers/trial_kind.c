@@ -4,8 +4,13 @@
 #include "mpi_workers/trial_kind.h"
 
 #include <limits.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* The progress limit where the study says auto, as rank 0 has it. */
+#define PROGRESS_LEAST_S 30.0
+#define PROGRESS_STEPS   5.0
 
 static const struct {
     tri_model_kind model;
@@ -27,6 +32,19 @@ const tri_trial_ops *tri_trial_kind(tri_model_kind model)
         }
     }
     return NULL;
+}
+
+double tri_trial_patience(const tri_study *study, double slowest_s)
+{
+    double progress = study->timeouts.progress_s;
+
+    if (!(progress > 0)) {
+        progress = fmax(PROGRESS_LEAST_S, PROGRESS_STEPS * slowest_s);
+    }
+    if (slowest_s <= 0) {
+        progress = fmax(progress, study->timeouts.startup_s);
+    }
+    return progress + study->timeouts.grace_s;
 }
 
 void tri_trial_study_dir(const tri_study *study, char *buf)

@@ -128,6 +128,10 @@ extern const tri_trial_ops tri_trial_plugin;
 /* The kind for a model; NULL if it is not built yet. */
 const tri_trial_ops *tri_trial_kind(tri_model_kind model);
 
+/* How long a step of the engine may take before it is judged to have hung: by
+ * the study's timeouts, and by the slowest step so far (0: none yet). */
+double tri_trial_patience(const tri_study *study, double slowest_s);
+
 /* The folder of the study file into buf[PATH_MAX]: absolute, links resolved;
  * as it is named where it cannot be found. */
 void tri_trial_study_dir(const tri_study *study, char *buf);

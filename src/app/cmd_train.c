@@ -5,7 +5,10 @@
 #include "src/app/app.h"
 
 #ifdef TRI_HAVE_MPI
+#include "mpi_workers/agree.h"
 #include "mpi_workers/trial_kind.h"
+#include "mpi_workers/wait.h"
+#include "mpi_workers/world.h"
 #include "src/app/mpi_start.h"
 #endif
 
@@ -192,16 +195,28 @@ static void print_text(const tri_step *s)
            tri_app_bytes((double)s->bytes, bytes, sizeof bytes));
 }
 
+/* The engine's ranks wait for each other inside a step, and nobody else judges
+ * how long. */
+static void limit_waits(const training *t, double slowest_s)
+{
+    if (t->ops == &tri_trial_engine) {
+        tri_wait_limit(tri_trial_patience(t->study, slowest_s));
+    }
+}
+
 static tri_status run_steps(const training *t, tri_trial *trial, int64_t n)
 {
     int64_t done = 0;
+    double slowest_s = 0;
 
     while (done < n) {
         tri_step step = {.loss = NAN};
 
+        limit_waits(t, slowest_s);
         TRI_TRY(t->ops->step(trial, 0, &step));
         if (step.completed) {
             done++;
+            slowest_s = fmax(slowest_s, step.step_s);
             if (t->rank == 0) {
                 (t->options->common.json ? print_json : print_text)(&step);
                 fflush(stdout);
@@ -230,40 +245,42 @@ static tri_status train_in(const training *t, MPI_Comm comm)
     tri_trial *trial = NULL;
     tri_status st;
 
+    limit_waits(t, 0);
     TRI_TRY(t->ops->open(&setup, &trial));
     st = run_steps(t, trial, n);
     t->ops->close(trial);
     return st;
 }
 
-/* Whether every rank can go on: a file may be missing on one host only. */
-static tri_status all_ready(const training *t, tri_status mine)
+/* `w` is of all ranks, who see each other end from here on. */
+static tri_status train_on(training *t, tri_world *w)
 {
-    int worst = (int)mine;
-
-    MPI_Allreduce(MPI_IN_PLACE, &worst, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
-    if (mine == TRI_OK && worst != TRI_OK) {
-        return TRI_FAIL((tri_status)worst, "another rank cannot start: %s",
-                        tri_status_sentence((tri_status)worst));
-    }
-    return mine;
-}
-
-static tri_status train_all(training *t)
-{
-    MPI_Comm comm = MPI_COMM_NULL;
     tri_status st;
 
-    TRI_TRY(all_ready(t, prepare(t)));
-    if (MPI_Comm_dup(MPI_COMM_WORLD, &comm) != MPI_SUCCESS) {
-        return TRI_FAIL(TRI_ECOMM, "the world cannot be duplicated");
-    }
-    MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+    /* every rank: a file may be missing on one host only */
+    tri_wait_limit(tri_world_start_s);
+    TRI_TRY(tri_coll_agree(w->control, prepare(t)));
+    tri_wait_limit(TRI_NO_DEADLINE);
     tri_error_clear();
-    st = train_in(t, comm);
-    MPI_Comm_free(&comm);
+    st = train_in(t, w->peers);
     if (st != TRI_OK && tri_error_last()->code != st) {
         TRI_FAIL(st, "%s", tri_status_sentence(st)); /* known elsewhere only */
+    }
+    return st;
+}
+
+/* *broken: a rank is gone or stuck, so that MPI is not to be asked for any
+ * more. */
+static tri_status train_all(training *t, int *broken)
+{
+    tri_world w;
+    tri_status st = tri_world_open(&w);
+
+    *broken = st != TRI_OK;
+    if (st == TRI_OK) {
+        st = train_on(t, &w);
+        *broken = tri_status_scope(st) >= TRI_SCOPE_GROUP;
+        tri_world_close(&w, !*broken);
     }
     return st;
 }
@@ -272,6 +289,7 @@ static int train(const train_options *o)
 {
     training t = {.options = o};
     int status = TRI_EXIT_DONE;
+    int broken = 0;
     int silent;
 
     tri_app_errors(o->common.json, 0);
@@ -281,12 +299,12 @@ static int train(const train_options *o)
     silent = t.rank > 0 || (t.size == 1 && tri_app_launch_rank() > 0);
     tri_app_errors(o->common.json, silent);
     tri_app_log_setup(o->common.quiet, o->common.verbose, t.rank);
-    if (train_all(&t) != TRI_OK) {
+    if (train_all(&t, &broken) != TRI_OK) {
         status = tri_app_fail();
     }
     free(t.config);
     tri_study_destroy(t.study);
-    return tri_app_mpi_close(silent ? TRI_EXIT_DONE : status, 0);
+    return tri_app_mpi_close(silent ? TRI_EXIT_DONE : status, broken);
 }
 
 #else

@@ -1,12 +1,14 @@
 #!/bin/bash
 # Processes of a whole job die or stand still, as they do on a cluster where
 # mpirun is told to outlive a rank; the program itself has to cope.
-#   fault.sh TRIREME MPIEXEC worker|head|zombie
+#   fault.sh TRIREME MPIEXEC worker|head|zombie|train
 #     worker  a worker is killed: the study ends with status 0, and nothing of
 #             it is left
 #     head    rank 0 is killed: the others end, and a resume loses nothing
 #     zombie  all of a job is stopped, the study is resumed by another, and then
 #             the first goes on: it is fenced, and changes nothing
+#     train   a rank of `trireme train` is killed, then one of another is
+#             stopped: rank 0 ends and says which of the two it was
 set -euo pipefail
 
 trireme=$1
@@ -123,6 +125,20 @@ check_end() { # FILE STATUS
         fail "$1.exit says $(cat "$1.exit" 2> /dev/null)"
 }
 
+# One rank of two is sent a signal while they train; rank 0 ends by itself.
+train_and() { # SIGNAL "WHAT IS SAID"
+    local head
+    "$mpiexec" -n 2 "$trireme" train study.yaml --set dp=2 --steps 1000000 \
+        > "out.$1" 2> "err.$1" &
+    job=$!
+    jobs_of="$jobs_of $job"
+    until_true 300 "no step was made" grep -q '^ *2 ' "out.$1"
+    head=$(rank_of "$job" 0)
+    signal "$1" "$(rank_of "$job" 1)"
+    until_true 300 "rank 0 waits for ever" is_over "$head"
+    grep -q "^trireme: $2" "err.$1" || fail "it said: $(cat "err.$1")"
+}
+
 case $mode in
 worker)
     start killed.h5 out
@@ -166,6 +182,11 @@ zombie)
     results twice.h5 > after
     cmp before after || fail "the zombie changed the study"
     grep -q 'another opening' out || fail "the zombie did not say why"
+    ;;
+train)
+    echo 'timeouts: {startup: 20, progress: 1, grace: 1}' >> study.yaml
+    train_and KILL 'the process of rank 1 of the group is gone'
+    train_and STOP 'rank 1 of the group did not come in time'
     ;;
 *)
     echo "unknown mode $mode" >&2
