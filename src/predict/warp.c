@@ -13,6 +13,8 @@
 #define LAMBDA_STEPS 17
 #define PRIOR_MEAN   0.5
 #define PRIOR_SD     0.5
+/* What is a number on any scale: u and 1 / u, with some room to their ends. */
+#define LARGE 1e300
 /* A relative variance that rounding makes. */
 #define SAME 1e-24
 
@@ -35,13 +37,27 @@ static double box_cox_inverse(double t, double lambda)
     return pow(base, 1 / lambda);
 }
 
-/* On the scale of `w`, before standardising; the power is w->lambda. */
-static double raw(const tri_warp *w, double cost)
+/* On the scale of `w`, before its power. */
+static double placed(const tri_warp *w, double cost)
 {
     double u = (cost - w->shift) / w->scale;
 
-    if (!w->powers) { /* a cost of the other sign is worse or better than all */
-        u = fmax(u * w->sign, DBL_MIN);
+    return isfinite(u) ? u : cost / w->scale - w->shift / w->scale;
+}
+
+/* Of placed costs of one sign: one of the other is worse or better than all. */
+static double size_of(const tri_warp *w, double u)
+{
+    return fmin(fmax(u * w->sign, DBL_MIN), DBL_MAX);
+}
+
+/* On the scale of `w`, before standardising; the power is w->lambda. */
+static double raw(const tri_warp *w, double cost)
+{
+    double u = placed(w, cost);
+
+    if (!w->powers) {
+        u = size_of(w, u);
         return w->sign * box_cox(u, w->lambda);
     }
     return u >= 0 ? box_cox(u + 1, w->lambda) : -box_cox(1 - u, 2 - w->lambda);
@@ -89,10 +105,10 @@ static void moments(const tri_warp *w, const double *cost, int n, double *mean,
  * changes. */
 static double log_slope(const tri_warp *w, double cost)
 {
-    double u = (cost - w->shift) / w->scale;
+    double u = placed(w, cost);
 
     if (!w->powers) {
-        return (w->lambda - 1) * log(fmax(u * w->sign, DBL_MIN));
+        return (w->lambda - 1) * log(size_of(w, u));
     }
     return u >= 0 ? (w->lambda - 1) * log1p(u) : (1 - w->lambda) * log1p(-u);
 }
@@ -113,12 +129,44 @@ static double likelihood(const tri_warp *w, const double *cost, int n)
     return sum - 0.5 * n * log(variance);
 }
 
+/* What one is, of costs of one sign: their geometric mean, as far as neither
+ * end is beyond all numbers then. */
+static double middle(const double *cost, int n)
+{
+    double logs = 0;
+    double least = INFINITY;
+    double most = 0;
+
+    for (int i = 0; i < n; i++) {
+        logs += log(fabs(cost[i])) / n;
+        least = fmin(least, fabs(cost[i]));
+        most = fmax(most, fabs(cost[i]));
+    }
+    return fmax(fmin(exp(logs), least * LARGE), most / LARGE);
+}
+
+static double spread_of(const double *cost, int n, double mean)
+{
+    double spread = 0;
+
+    for (int i = 0; i < n; i++) {
+        spread += fabs(cost[i] - mean) / n;
+    }
+    if (isfinite(spread)) {
+        return spread;
+    }
+    spread = 0; /* a difference is beyond all numbers, a share of it is not */
+    for (int i = 0; i < n; i++) {
+        spread += fabs(cost[i] / n - mean / n);
+    }
+    return spread;
+}
+
 /* Where zero is, and what one is. */
 static void place(tri_warp *w, const double *cost, int n)
 {
-    double logs = 0;
     double sum = 0;
-    double spread = 0;
+    double spread;
     int above = 0;
     int below = 0;
 
@@ -129,16 +177,11 @@ static void place(tri_warp *w, const double *cost, int n)
     }
     w->powers = above != n && below != n;
     if (!w->powers) {
-        for (int i = 0; i < n; i++) {
-            logs += log(fabs(cost[i])) / n;
-        }
         w->sign = above ? 1 : -1;
-        w->scale = exp(logs);
+        w->scale = middle(cost, n);
         return;
     }
-    for (int i = 0; i < n; i++) {
-        spread += fabs(cost[i] - sum) / n;
-    }
+    spread = spread_of(cost, n, sum);
     w->sign = 1;
     w->shift = sum;
     w->scale = spread > 0 ? spread : 1;

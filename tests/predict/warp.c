@@ -49,6 +49,41 @@ static void of_all_kinds(void **state)
     check(one, 1);
 }
 
+/* Whatever differs is told apart, though its ratio or its difference is beyond
+ * all numbers. */
+static void of_any_size(void **state)
+{
+    const double ratios[] = {1e-294, 2e-294, 3e-294, 4e-294, 1, 1e300};
+    const double above[] = {1e-20, 1e290, 2e290, 3e290, 1e300, 1e305};
+    const double ends[] = {5e-324, 1e-300, 1, 1e300, 1.7e308};
+    const double below[] = {-1e300, -1, -1e-294};
+    const double both[] = {-1.7e308, -1, 1, 1.7e308};
+    const double few[] = {-1e-300, 0, 1e-300, 1e300};
+    const struct {
+        const double *cost;
+        int n;
+    } of[] = {{ends, 5}, {both, 4}, {few, 4}};
+
+    (void)state;
+    check(ratios, 6);
+    check(above, 6);
+    check(below, 3);
+    for (size_t k = 0; k < sizeof of / sizeof of[0]; k++) {
+        double before = -INFINITY;
+        tri_warp w;
+
+        tri_warp_fit(&w, of[k].cost, of[k].n);
+        assert_true(w.sd > 0);
+        for (int i = 0; i < of[k].n; i++) { /* what rounds to one may tie */
+            double t = tri_warp_apply(&w, of[k].cost[i]);
+
+            assert_true(isfinite(t) && t >= before);
+            before = t;
+        }
+        assert_true(before > tri_warp_apply(&w, of[k].cost[0]));
+    }
+}
+
 /* What is better than all so far stays better, and finite. */
 static void beyond_the_range(void **state)
 {
@@ -67,6 +102,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
             cmocka_unit_test(of_all_kinds),
+            cmocka_unit_test(of_any_size),
             cmocka_unit_test(beyond_the_range),
     };
 
