@@ -22,8 +22,7 @@ enum { /* tags on the communicator of peers, before any group forms there */
 
 extern char **environ;
 
-/* ---- devices ---------------------------------------------------------------
- */
+/* ---- devices ------------------------------------------------------------ */
 
 /* The workers of this host in the order of their ranks, owned; *mine: which of
  * them this rank is. */
@@ -106,8 +105,7 @@ static tri_status find_devices(const tri_world *w, const tri_study *study,
     return st;
 }
 
-/* ---- what outlives a rank --------------------------------------------------
- */
+/* ---- what outlives a rank ----------------------------------------------- */
 
 /* Without one a rank works as well, and what it leaves when killed stays. */
 static void open_sweeper(tri_process_base *b)
@@ -119,8 +117,7 @@ static void open_sweeper(tri_process_base *b)
     }
 }
 
-/* ---- setup -----------------------------------------------------------------
- */
+/* ---- setup -------------------------------------------------------------- */
 
 static tri_status find_env(const tri_study *study, tri_process_base *b)
 {
@@ -141,8 +138,7 @@ static tri_status find_env(const tri_study *study, tri_process_base *b)
     return st;
 }
 
-/* ---- both ------------------------------------------------------------------
- */
+/* ---- both --------------------------------------------------------------- */
 
 tri_status tri_process_base_open(const tri_world *w, const tri_study *study,
                                  tri_process_base **out)

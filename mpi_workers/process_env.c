@@ -288,8 +288,7 @@ static tri_status set_config(list *l, const tri_study *study,
     return st;
 }
 
-/* ---- the whole ------------------------------------------------------------
- */
+/* ---- the whole ---------------------------------------------------------- */
 
 static tri_status set_users(list *l, const tri_study *study,
                             const tri_config *config, const tri_facts *facts)

@@ -53,8 +53,7 @@ static void on_output(void *ctx, tri_stream stream, const char *bytes, size_t n)
     h->data[h->bytes] = 0;
 }
 
-/* ---- the environment that it printed --------------------------------------
- */
+/* ---- the environment that it printed ------------------------------------ */
 
 /* What the shell sets for itself. */
 static int is_of_shell(const char *variable)
@@ -102,8 +101,7 @@ tri_status tri_setup_read(const char *text, size_t bytes, char ***out)
     return TRI_OK;
 }
 
-/* ---- running it ------------------------------------------------------------
- */
+/* ---- running it --------------------------------------------------------- */
 
 /* The end of its standard error on one line, at most `bytes` long. */
 static void print_tail(tri_child *c, char *buf, size_t bytes)

@@ -215,8 +215,7 @@ void *tri_shared_at(tri_shared *s)
     return (char *)s->head + s->at;
 }
 
-/* ---- the barrier ----------------------------------------------------------
- */
+/* ---- the barrier -------------------------------------------------------- */
 
 /* What is kept of it in the head: the first loss that anybody has found. */
 static uint64_t loss(int rank, tri_status st)

@@ -71,8 +71,7 @@ static const struct argp argp = {
         NULL,
         NULL};
 
-/* ---- what is known --------------------------------------------------------
- */
+/* ---- what is known ------------------------------------------------------ */
 
 /* The largest peak of each trial's runs, NaN where it is not known. */
 static tri_status find_peaks(tri_predict *a)

@@ -213,8 +213,7 @@ static tri_status make_data(const char *file, json_t **out)
     return st;
 }
 
-/* ---- the command -----------------------------------------------------------
- */
+/* ---- the command -------------------------------------------------------- */
 
 static void say(const report_options *o, const char *output)
 {

@@ -34,8 +34,7 @@ typedef struct common {
     int n;
 } common;
 
-/* ---- conditions ------------------------------------------------------------
- */
+/* ---- conditions --------------------------------------------------------- */
 
 static tri_value value_of(const tri_ctl *ctl, const condition *c,
                           const tri_config *config)
@@ -196,8 +195,7 @@ static void find_common(const tri_ctl *ctl, tri_reason reason, common *m)
     }
 }
 
-/* ---- told -------------------------------------------------------------------
- */
+/* ---- told --------------------------------------------------------------- */
 
 static char *condition_text(const condition *c, char *buf, size_t bytes)
 {

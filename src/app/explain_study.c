@@ -37,8 +37,7 @@ typedef struct about {
     int n_next;
 } about;
 
-/* ---- configurations ---------------------------------------------------------
- */
+/* ---- configurations ----------------------------------------------------- */
 
 static tri_status add_next(about *a, const tri_config *c, const char *rule,
                            const tri_proposal *p)

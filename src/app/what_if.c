@@ -41,8 +41,7 @@ typedef struct comparison {
     int n;
 } comparison;
 
-/* ---- one way ----------------------------------------------------------------
- */
+/* ---- one way ------------------------------------------------------------ */
 
 static tri_status init_way(way *w, int repeats)
 {

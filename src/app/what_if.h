@@ -29,8 +29,7 @@ typedef struct tri_what_if {
 
 tri_status tri_app_what_if(const tri_what_if *asked);
 
-/* ---- settings --------------------------------------------------------------
- */
+/* ---- settings ----------------------------------------------------------- */
 
 typedef struct tri_what_if_settings {
     char scheduler[32];

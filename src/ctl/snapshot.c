@@ -60,8 +60,7 @@ static const tri_config *copy_config(const tri_ctl *ctl, int64_t trial)
     return copy;
 }
 
-/* ---- records --------------------------------------------------------------
- */
+/* ---- records ------------------------------------------------------------ */
 
 static int make_room(taking *t)
 {
@@ -199,8 +198,7 @@ static tri_status add_results(taking *t)
     return TRI_OK;
 }
 
-/* ---- not too many ----------------------------------------------------------
- */
+/* ---- not too many ------------------------------------------------------- */
 
 typedef struct ordered {
     double cost;
@@ -259,8 +257,7 @@ static tri_status thin_out(taking *t)
     return TRI_OK;
 }
 
-/* ---- the rest --------------------------------------------------------------
- */
+/* ---- the rest ----------------------------------------------------------- */
 
 static tri_status copy_records(taking *t)
 {

@@ -49,8 +49,7 @@ int tri_ctl_warm(const tri_ctl *ctl, const tri_warm_row **out)
     return ctl->n_warm;
 }
 
-/* ---- for the thinker -------------------------------------------------------
- */
+/* ---- for the thinker ---------------------------------------------------- */
 
 void tri_warm_records_destroy(tri_warm_records *list, int n)
 {

@@ -95,8 +95,7 @@ static size_t sweep(const tri_driver *d, int begins)
     return n_wanted;
 }
 
-/* ---- beginning and end ----------------------------------------------------
- */
+/* ---- beginning and end -------------------------------------------------- */
 
 /* Of the record, wherever another opening begins. */
 static void whole_path(const char *given, char *path, size_t bytes)
@@ -191,8 +190,7 @@ void tri_driver_close_checkpoints(tri_driver *d)
     d->remover = NULL;
 }
 
-/* ---- while the study runs --------------------------------------------------
- */
+/* ---- while the study runs ----------------------------------------------- */
 
 tri_status tri_driver_make_safe(tri_driver *d)
 {

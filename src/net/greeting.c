@@ -46,8 +46,7 @@ void tri_greeting_note(tri_driver *d, const tri_msg_hello *m, int from)
     }
 }
 
-/* ---- ranks that can run nothing --------------------------------------------
- */
+/* ---- ranks that can run nothing ----------------------------------------- */
 
 static int is_in(const tri_driver *d, int rank)
 {
@@ -81,8 +80,7 @@ static tri_status judge_troubles(const tri_driver *d)
     return TRI_OK;
 }
 
-/* ---- devices ----------------------------------------------------------------
- */
+/* ---- devices ------------------------------------------------------------ */
 
 /* Who shows what, a rank behind the other, as far as a line goes: "n1: 0 1 2,3;
  * n2: 0 1". */

@@ -117,8 +117,7 @@ void tri_startup_ranks(const tri_world *w, const tri_peer *peers,
              n_over ? "; oversubscribed: rates say little" : "");
 }
 
-/* ---- what is odd ----------------------------------------------------------
- */
+/* ---- what is odd -------------------------------------------------------- */
 
 /* Ranks that the launcher has put on one core together, while their host has
  * more for the job. */
@@ -202,8 +201,7 @@ static void say_odd(const tri_driver *d)
     }
 }
 
-/* ---- the rest --------------------------------------------------------------
- */
+/* ---- the rest ----------------------------------------------------------- */
 
 static void say_deadline(void)
 {

@@ -35,8 +35,7 @@ const tri_predictor_ops *tri_predictor_find(const char *name)
     return NULL;
 }
 
-/* ---- samples in order -----------------------------------------------------
- */
+/* ---- samples in order --------------------------------------------------- */
 
 typedef struct row {
     double resource;
@@ -133,8 +132,7 @@ static tri_status trial_init(trial *t, const tri_samples *s, int *fold)
     return TRI_OK;
 }
 
-/* ---- a trial --------------------------------------------------------------
- */
+/* ---- a trial ------------------------------------------------------------ */
 
 /* All rows but [from, to). */
 static tri_samples rest_of(const trial *t, int from, int to)

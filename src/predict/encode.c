@@ -131,8 +131,7 @@ static int range_of(const tri_domain *d, double *lo, double *hi)
     return d->values && d->n_values > 0;
 }
 
-/* ---- scales ---------------------------------------------------------------
- */
+/* ---- scales ------------------------------------------------------------- */
 
 static int by_number(const void *a, const void *b)
 {
@@ -268,8 +267,7 @@ static tri_status add_param(tri_encoding *e, const tri_param *p)
     return TRI_OK;
 }
 
-/* ---- features and ranks ---------------------------------------------------
- */
+/* ---- features and ranks ------------------------------------------------- */
 
 static double derived(const tri_encoding *e, const tri_config *c, source from,
                       int index)
@@ -315,8 +313,7 @@ static tri_status add_derived(tri_encoding *e, const char *name, source from,
     return hi > lo ? add_number(e, name, from, index, lo, hi, 0) : TRI_OK;
 }
 
-/* ---- products ---------------------------------------------------------------
- */
+/* ---- products ----------------------------------------------------------- */
 
 /* Sizes multiply (threads are block width times height); of settings that are
  * real numbers, such as a learning rate and a decay, nothing says so, and an

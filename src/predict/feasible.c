@@ -48,8 +48,7 @@ void tri_feasibility_destroy(tri_feasibility *f)
     }
 }
 
-/* ---- dominance ------------------------------------------------------------
- */
+/* ---- dominance ---------------------------------------------------------- */
 
 /* A step from one word to another has no direction; products and levels of
  * numbers follow the numbers. */
@@ -112,8 +111,7 @@ static int is_dominated(const tri_feasibility *f, const double *x)
     return 0;
 }
 
-/* ---- fit -------------------------------------------------------------------
- */
+/* ---- fit ---------------------------------------------------------------- */
 
 static tri_status fit_peaks(tri_feasibility *f, const tri_encoding *e,
                             const tri_labels *l, const tri_feasibility *before)
@@ -189,8 +187,7 @@ tri_status tri_feasibility_fit(const tri_encoding *e, const tri_labels *l,
     return TRI_OK;
 }
 
-/* ---- use --------------------------------------------------------------------
- */
+/* ---- use ---------------------------------------------------------------- */
 
 static double normal(double z)
 {

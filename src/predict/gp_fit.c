@@ -353,8 +353,7 @@ static double objective(void *ctx, const double *theta, double *g)
     return value;
 }
 
-/* ---- learning --------------------------------------------------------------
- */
+/* ---- learning ----------------------------------------------------------- */
 
 static void priors(fit *f)
 {

@@ -70,8 +70,7 @@ static void mlp_destroy(tri_model *m)
     }
 }
 
-/* ---- rows -----------------------------------------------------------------
- */
+/* ---- rows --------------------------------------------------------------- */
 
 static int resources_differ(const tri_samples *s)
 {
@@ -134,8 +133,7 @@ static void standardise_values(tri_model *m, const double *y, int n)
     m->scale = m->flat ? 1 : sqrt(square);
 }
 
-/* ---- calibration ----------------------------------------------------------
- */
+/* ---- calibration -------------------------------------------------------- */
 
 /* Scores about 0 with deviation 1 over all samples. */
 static void standardise_scores(tri_model *m, int k, const float *score, int n)
@@ -183,8 +181,7 @@ static void calibrate(tri_model *m, const float *said, const float *apart,
     m->between = (split * m->slope * m->slope * n + 1) / (n + 1);
 }
 
-/* ---- fit ------------------------------------------------------------------
- */
+/* ---- fit ---------------------------------------------------------------- */
 
 typedef struct workspace { /* of a fit */
     float *x, *y;          /* n x columns; n */
@@ -345,8 +342,7 @@ static tri_status square_fit(const tri_encoding *e, const tri_samples *s,
     return fit(TRI_NET_SQUARE, s, seed, out);
 }
 
-/* ---- predict --------------------------------------------------------------
- */
+/* ---- predict ------------------------------------------------------------ */
 
 typedef struct block { /* of rows to predict */
     int n;
@@ -474,8 +470,7 @@ static void mlp_predict(const tri_model *m, const double *x, int n,
     free(b.x);
 }
 
-/* ---- pending --------------------------------------------------------------
- */
+/* ---- pending ------------------------------------------------------------ */
 
 /* The value does not count: what is believed of a pending run is the mean. */
 static tri_status mlp_add(tri_model *m, const double *x, double y,
@@ -512,8 +507,7 @@ static int mlp_size(const tri_model *m)
     return m->n + m->n_pending;
 }
 
-/* ---- draw -----------------------------------------------------------------
- */
+/* ---- draw --------------------------------------------------------------- */
 
 /* The mean, members' deviations from it in one random mixture for all rows,
  * and what their mean disagreement adds, of each row by itself. */

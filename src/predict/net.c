@@ -62,8 +62,7 @@ typedef struct trainer {
     tri_rng rng;
 } trainer;
 
-/* ---- forward --------------------------------------------------------------
- */
+/* ---- forward ------------------------------------------------------------ */
 
 /* h = f(h + bias) */
 static void activate(float *restrict h, const float *restrict bias, int n)
@@ -106,8 +105,7 @@ void tri_net_scores(const float *p, int d, const float *x, int n, float *hidden,
                 1);
 }
 
-/* ---- losses ---------------------------------------------------------------
- */
+/* ---- losses ------------------------------------------------------------- */
 
 static float clip(float v)
 {
@@ -163,8 +161,7 @@ static float loss_of(const trainer *t, const float *y, int n, float *ds)
                                    : square_loss(t->s, y, n, ds);
 }
 
-/* ---- backward -------------------------------------------------------------
- */
+/* ---- backward ----------------------------------------------------------- */
 
 /* dh *= f'(a), by h = f(a); the sum of each column is the bias's gradient. */
 static void deactivate(float *restrict dh, const float *restrict h, int n,
@@ -235,8 +232,7 @@ static void adam(trainer *t, int step, int steps)
     }
 }
 
-/* ---- training -------------------------------------------------------------
- */
+/* ---- training ----------------------------------------------------------- */
 
 static void init(trainer *t, uint64_t seed, uint64_t member)
 {

@@ -61,8 +61,7 @@ static void trees_destroy(tri_model *m)
     }
 }
 
-/* ---- fit ------------------------------------------------------------------
- */
+/* ---- fit ---------------------------------------------------------------- */
 
 static int resources_differ(const tri_samples *s)
 {
@@ -249,8 +248,7 @@ static tri_status trees_fit(const tri_encoding *e, const tri_samples *s,
     return TRI_OK;
 }
 
-/* ---- predict --------------------------------------------------------------
- */
+/* ---- predict ------------------------------------------------------------ */
 
 typedef struct block { /* of rows to predict */
     int n;
@@ -399,8 +397,7 @@ static void trees_screen(const tri_model *m, const float *x, int n,
     block_fini(&b);
 }
 
-/* ---- pending --------------------------------------------------------------
- */
+/* ---- pending ------------------------------------------------------------ */
 
 /* The value does not count: what is believed of a pending run is the mean. */
 static tri_status trees_add(tri_model *m, const double *x, double y,
@@ -445,8 +442,7 @@ static int trees_size(const tri_model *m)
     return m->n + m->n_pending;
 }
 
-/* ---- draw -----------------------------------------------------------------
- */
+/* ---- draw --------------------------------------------------------------- */
 
 /* The mean, members' deviations from it in one random mixture for all rows,
  * and what their mean disagreement adds, of each row by itself. */

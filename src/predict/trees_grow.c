@@ -126,8 +126,7 @@ static void sum_below(const grower *g, const int *row, int n, int first)
     }
 }
 
-/* ---- a node ---------------------------------------------------------------
- */
+/* ---- a node ------------------------------------------------------------- */
 
 static void draw_cuts(grower *g)
 {
@@ -269,8 +268,7 @@ static int settle(grower *g)
     return 1;
 }
 
-/* ---- sequences ------------------------------------------------------------
- */
+/* ---- sequences ---------------------------------------------------------- */
 
 /* The rows that a member learns from: of very many a random MOST. */
 static void take_rows(grower *g, const int *fold, int left_out, tri_rng *rng)
@@ -365,8 +363,7 @@ void tri_trees_fini(tri_trees *t)
     t->root = NULL;
 }
 
-/* ---- use ------------------------------------------------------------------
- */
+/* ---- use ---------------------------------------------------------------- */
 
 /* Rows go down together, so that one's cache miss hides another's. */
 static void walk_few(const tri_trees *t, int root, const float *x, int n,

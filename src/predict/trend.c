@@ -31,8 +31,7 @@ struct tri_model {
     tri_model *rest;
 };
 
-/* ---- the plane -----------------------------------------------------------
- */
+/* ---- the plane ---------------------------------------------------------- */
 
 typedef struct plane {
     int n, d;
@@ -223,8 +222,7 @@ static double plane_at(const tri_model *m, const double *x)
     return sum;
 }
 
-/* ---- the model ------------------------------------------------------------
- */
+/* ---- the model ---------------------------------------------------------- */
 
 static void destroy(tri_model *m)
 {

@@ -84,8 +84,7 @@ typedef struct job {
     double *x, *mu, *s; /* of a batch */
 } job;
 
-/* ---- scores ---------------------------------------------------------------
- */
+/* ---- scores ------------------------------------------------------------- */
 
 double tri_log_ei(double z)
 {
@@ -121,8 +120,7 @@ static double chance(const job *j, double p)
            (over > 0 ? UNLIKELY_COSTS * (1 + over) : 0);
 }
 
-/* ---- heap -------------------------------------------------------------------
- */
+/* ---- heap --------------------------------------------------------------- */
 
 static int before(const entry *a, const entry *b)
 {
@@ -180,8 +178,7 @@ static void push(job *j, entry e)
     lift(j, j->n - 1);
 }
 
-/* ---- screening ----------------------------------------------------------
- */
+/* ---- screening ---------------------------------------------------------- */
 
 /* log EI(z) by tangents, which are above as it is concave: its values and
  * slopes at steps from LEAST on. */
@@ -392,8 +389,7 @@ static void job_fini(job *j)
     free(j->looks);
 }
 
-/* ---- exact scores -------------------------------------------------------
- */
+/* ---- exact scores ------------------------------------------------------- */
 
 static void rows_of(job *j, const entry *e, int n)
 {

@@ -14,8 +14,7 @@
 /* Of the best, whose neighbours are looked at in a large space. */
 #define NEAR 10
 
-/* ---- the pool
- * ----------------------------------------------------------------- */
+/* ---- the pool ----------------------------------------------------------- */
 
 typedef struct ranked {
     double cost;
@@ -72,8 +71,7 @@ tri_status tri_thinker_refresh(tri_thinker *t, const tri_snapshot *s)
     return tri_pool_refresh(&t->pool, s, t->seed, near, n);
 }
 
-/* ---- the answer
- * ------------------------------------------------------------------ */
+/* ---- the answer --------------------------------------------------------- */
 
 static void add(tri_thinker *t, tri_answer *a, int64_t at, const char *rule)
 {

@@ -14,8 +14,7 @@
 /* Halvings of a float's range that a step may be small by. */
 #define HALVINGS 8
 
-/* ---- mutation --------------------------------------------------------------
- */
+/* ---- mutation ----------------------------------------------------------- */
 
 static void take_any(tri_walk *w, tri_rng *rng)
 {
@@ -290,8 +289,7 @@ static const tri_config *draw_parent(const tribe *t, tri_rng *rng)
     return t->order[best->from]->config;
 }
 
-/* ---- answers --------------------------------------------------------------
- */
+/* ---- answers ------------------------------------------------------------ */
 
 /* *at: a child's place, that of the likeliest to run where all are too likely
  * to fail, -1 where all that were drawn are taken. */

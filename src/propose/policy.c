@@ -55,8 +55,7 @@ struct tri_policy {
     double *probs;
 };
 
-/* ---- categories -----------------------------------------------------------
- */
+/* ---- categories --------------------------------------------------------- */
 
 static int64_t count_of(const tri_domain *d)
 {
@@ -96,8 +95,7 @@ static int64_t bin_start(const tri_domain *d, int k, int bins)
     return n / bins * k + n % bins * k / bins;
 }
 
-/* ---- the tables -----------------------------------------------------------
- */
+/* ---- the tables --------------------------------------------------------- */
 
 /* The parameters that have a turn. */
 static tri_status find_choices(tri_policy *p)
@@ -234,8 +232,7 @@ void tri_policy_destroy(tri_policy *p)
     free(p);
 }
 
-/* ---- one choice ------------------------------------------------------------
- */
+/* ---- one choice --------------------------------------------------------- */
 
 static void logits(const tri_policy *p, const episode *e, int i, double *out)
 {
@@ -401,8 +398,7 @@ tri_status tri_policy_draw(tri_policy *p, int slot, tri_rng *rng,
     return TRI_OK;
 }
 
-/* ---- learning --------------------------------------------------------------
- */
+/* ---- learning ----------------------------------------------------------- */
 
 /* Add weight times the gradient of the log-probability of choice i. */
 static void push(tri_policy *p, const episode *e, int i, double weight)

@@ -104,8 +104,7 @@ tri_status tri_pool_init(tri_pool *p, const tri_space *space,
     return p->is_all ? fill(p, count, cancel) : TRI_OK;
 }
 
-/* ---- what is taken --------------------------------------------------------
- */
+/* ---- what is taken ------------------------------------------------------ */
 
 static int by_number(const void *a, const void *b)
 {
@@ -169,8 +168,7 @@ static tri_status mark_doubles(tri_pool *p)
     return TRI_OK;
 }
 
-/* ---- drawing ---------------------------------------------------------------
- */
+/* ---- drawing ------------------------------------------------------------ */
 
 static tri_status draw(tri_pool *p, tri_rng *rng, tri_config *scratch,
                        double *x, const tri_config *const *near, int n_near)

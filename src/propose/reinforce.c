@@ -96,8 +96,7 @@ void tri_reinforce_destroy(tri_reinforce *r)
     }
 }
 
-/* ---- training -------------------------------------------------------------
- */
+/* ---- training ----------------------------------------------------------- */
 
 /* Draw a batch: rows, tilts, and p 0 for who needs more ranks than there are,
  * else 1. */
@@ -186,8 +185,7 @@ static tri_status train_all(tri_reinforce *r, const tri_belief_model *m,
     return TRI_OK;
 }
 
-/* ---- answers --------------------------------------------------------------
- */
+/* ---- answers ------------------------------------------------------------ */
 
 static int n_free(const tri_pool *few)
 {

@@ -145,8 +145,7 @@ static double weight_of(const trial *t, double expected)
     return fmax(0, products / squares);
 }
 
-/* ---- with or without ------------------------------------------------------
- */
+/* ---- with or without ---------------------------------------------------- */
 
 /* t->rest predicted from the other folds; *error grows by the squares. */
 static tri_status try_fold(const trial *t, int fold, uint64_t seed,
@@ -200,8 +199,7 @@ static tri_status validate(const trial *t, double weight, uint64_t seed,
     return TRI_OK;
 }
 
-/* ---- one source after the other -------------------------------------------
- */
+/* ---- one source after the other ----------------------------------------- */
 
 /* [out] s->weight, or why not. */
 static tri_status try_source(trial *t, tri_source *s, int is_first,
@@ -276,8 +274,7 @@ static tri_status weigh_values(tri_transfer *t, trial *of, uint64_t seed)
     return st;
 }
 
-/* ---- failures and peaks ----------------------------------------------------
- */
+/* ---- failures and peaks ------------------------------------------------- */
 
 static int by_size(const void *a, const void *b)
 {

@@ -23,8 +23,7 @@
 #define LEAST_RECORDS 12
 #define SEED          1
 
-/* ---- what was measured -----------------------------------------------------
- */
+/* ---- what was measured -------------------------------------------------- */
 
 typedef struct records {
     int n, width;
@@ -91,8 +90,7 @@ static double highest(const records *r)
     return most;
 }
 
-/* ---- the model -------------------------------------------------------------
- */
+/* ---- the model ---------------------------------------------------------- */
 
 static void warp_all(records *r)
 {
@@ -154,8 +152,7 @@ tri_status tri_report_fit(const tri_encoding *e, const double *x,
     return tri_predictor_trees.fit(e, &s, SEED, NULL, out);
 }
 
-/* ---- the whole -------------------------------------------------------------
- */
+/* ---- the whole ---------------------------------------------------------- */
 
 static json_t *told(const tri_report_part *p, const tri_encoding *e, records *r,
                     int64_t all)

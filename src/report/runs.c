@@ -10,8 +10,7 @@
 #define RUNGS   256
 #define LADDERS 60
 
-/* ---- results, in the order of their ends -----------------------------------
- */
+/* ---- results, in the order of their ends -------------------------------- */
 
 typedef json_t *(*result_fn)(const tri_run_view *run);
 
@@ -101,8 +100,7 @@ json_t *tri_report_results(const tri_report_part *p)
     return o;
 }
 
-/* ---- the best so far -------------------------------------------------------
- */
+/* ---- the best so far ---------------------------------------------------- */
 
 /* A higher rung counts for more where the objective is learned: the loss after
  * ten steps says little of that after a thousand. */
@@ -147,8 +145,7 @@ json_t *tri_report_best(const tri_report_part *p)
     return a;
 }
 
-/* ---- rungs -----------------------------------------------------------------
- */
+/* ---- rungs -------------------------------------------------------------- */
 
 /* What the runs of a rung came to, beside what the scheduler counts. */
 typedef struct tally {
@@ -246,8 +243,7 @@ json_t *tri_report_rungs(const tri_report_part *p)
     return a;
 }
 
-/* ---- trials that climbed ---------------------------------------------------
- */
+/* ---- trials that climbed ------------------------------------------------ */
 
 typedef struct climber {
     int64_t trial;

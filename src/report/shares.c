@@ -63,8 +63,7 @@ static const tri_config *config_of(const survey *s, int i)
     return s->configs + (size_t)i * (size_t)s->n_params;
 }
 
-/* ---- the sample ------------------------------------------------------------
- */
+/* ---- the sample --------------------------------------------------------- */
 
 static void draw(survey *s)
 {
@@ -143,8 +142,7 @@ static int predict(survey *s, const tri_encoding *e, const tri_model *model,
     return x ? 0 : -1;
 }
 
-/* ---- groups of values ------------------------------------------------------
- */
+/* ---- groups of values --------------------------------------------------- */
 
 /* Inactive before all; words by their places. */
 static double code_of(const tri_param *param, tri_value v)
@@ -220,8 +218,7 @@ static void make_groups(survey *s, axis *a, double *code)
     }
 }
 
-/* ---- shares ----------------------------------------------------------------
- */
+/* ---- shares ------------------------------------------------------------- */
 
 typedef struct cells {
     double sum[GROUPS * GROUPS];
@@ -298,8 +295,7 @@ static int find_axes(survey *s)
     return code ? 0 : -1;
 }
 
-/* ---- as JSON ---------------------------------------------------------------
- */
+/* ---- as JSON ------------------------------------------------------------ */
 
 typedef struct pair {
     int a, b;

@@ -112,8 +112,7 @@ static double round_up(double s)
     return ceil(s / 86400) * 86400;
 }
 
-/* ---- filling ---------------------------------------------------------------
- */
+/* ---- filling ------------------------------------------------------------ */
 
 /* A rank of `row` was held in [from, to). */
 static void hold(timeline *t, int row, double from, double to)
@@ -157,8 +156,7 @@ static void fill(timeline *t, double now)
     }
 }
 
-/* ---- as JSON ---------------------------------------------------------------
- */
+/* ---- as JSON ------------------------------------------------------------ */
 
 static json_t *names(const timeline *t)
 {

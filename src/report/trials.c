@@ -77,8 +77,7 @@ json_t *tri_report_params(const tri_report_part *p)
     return a;
 }
 
-/* ---- which trials are shown ------------------------------------------------
- */
+/* ---- which trials are shown --------------------------------------------- */
 
 typedef struct choice {
     const tri_report_part *p;
@@ -149,8 +148,7 @@ static void find_peaks(choice *c)
     }
 }
 
-/* ---- columns --------------------------------------------------------------
- */
+/* ---- columns ------------------------------------------------------------ */
 
 typedef json_t *(*cell_fn)(const choice *c, const tri_trial_view *v);
 
@@ -376,8 +374,7 @@ json_t *tri_report_trials(const tri_report_part *p)
     return o;
 }
 
-/* ---- predicted against measured --------------------------------------------
- */
+/* ---- predicted against measured ----------------------------------------- */
 
 /* Predictions are made for the top rung: what came there is compared. */
 static int is_at_top(const tri_report_part *p, const tri_trial_view *v)

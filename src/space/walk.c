@@ -99,8 +99,7 @@ int64_t tri_walk_n(const tri_walk *w)
     return w->s->n_values[w->param];
 }
 
-/* ---- shares ---------------------------------------------------------------
- */
+/* ---- shares ------------------------------------------------------------- */
 
 /* How many of the node's completions have a value index below `index`, those
  * where it is inactive included. */
@@ -157,8 +156,7 @@ int64_t tri_walk_pick(const tri_walk *w, int64_t lo, int64_t hi, double u)
                 : k;
 }
 
-/* ---- choices --------------------------------------------------------------
- */
+/* ---- choices ------------------------------------------------------------ */
 
 /* Along the arc of `index`, which there is. */
 static void follow(tri_walk *w, int64_t index)

@@ -170,8 +170,7 @@ static void trials_that_are_not_are_told(void **state)
                           "no trial 99");
 }
 
-/* ---- the study -------------------------------------------------------------
- */
+/* ---- the study ---------------------------------------------------------- */
 
 static void a_study_says_what_comes_next(void **state)
 {

@@ -73,8 +73,7 @@ static void end(world *w)
     world_fini(w);
 }
 
-/* ---- when to ask ----------------------------------------------------------
- */
+/* ---- when to ask -------------------------------------------------------- */
 
 /* Where there is nothing to ask for, nothing is asked. */
 static void who_is_not_asked(void **state)
@@ -369,8 +368,7 @@ static void how_many(void **state)
     }
 }
 
-/* ---- what it is told -------------------------------------------------------
- */
+/* ---- what it is told ---------------------------------------------------- */
 
 static const tri_record *record(const tri_snapshot *s, int64_t trial,
                                 int64_t resource)

@@ -201,8 +201,7 @@ static void on_command(world *w, const tri_command *c)
     }
 }
 
-/* ---- machine classes ------------------------------------------------------
- */
+/* ---- machine classes ---------------------------------------------------- */
 
 static int is_done(const world *w)
 {

@@ -172,8 +172,7 @@ static void unions(void **state)
     assert_string_equal(buf, "");
 }
 
-/* ---- groups over hosts ----------------------------------------------------
- */
+/* ---- groups over hosts -------------------------------------------------- */
 
 #define CARD(host, address, port, list)                                        \
     {                                                                          \

@@ -128,8 +128,7 @@ static void kill_worker(pid_t worker)
     assert_int_equal(waitpid(worker, NULL, 0), worker);
 }
 
-/* ---- folders and files ----------------------------------------------------
- */
+/* ---- folders and files -------------------------------------------------- */
 
 static void have_a_folder_and_a_file(tri_sweeper *s)
 {
@@ -200,8 +199,7 @@ static void one_without_work_ends_at_once(void **state)
     tri_sweeper_close(NULL);
 }
 
-/* ---- processes ------------------------------------------------------------
- */
+/* ---- processes ---------------------------------------------------------- */
 
 static void have_a_daemon(tri_sweeper *s)
 {

@@ -77,8 +77,7 @@ static tri_tuned tune(const char *head, int resume,
     return tri_case_tune(text, tri_case_file(), resume, view, ctx);
 }
 
-/* ---- what is found in the case's folder ------------------------------------
- */
+/* ---- what is found in the case's folder --------------------------------- */
 
 static const char *in_folder(const char *name)
 {
@@ -196,8 +195,7 @@ static void check_steps_once(const tri_ctl *ctl)
     }
 }
 
-/* ---- cases ------------------------------------------------------------------
- */
+/* ---- cases -------------------------------------------------------------- */
 
 /* Rungs of 20, 40 and 80 steps.  Promoted in place or not, nothing is done
  * twice, and nothing is left at the end. */
@@ -389,8 +387,7 @@ static void far_beyond_the_next_rung(void)
     tri_tuned_fini(&t);
 }
 
-/* ---- drained and resumed ----------------------------------------------------
- */
+/* ---- drained and resumed ------------------------------------------------ */
 
 typedef struct trigger {
     int sent;

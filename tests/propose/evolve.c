@@ -55,8 +55,7 @@ static void all_equal(tri_config *c, int n, int v)
     }
 }
 
-/* ---- children --------------------------------------------------------------
- */
+/* ---- children ----------------------------------------------------------- */
 
 static void check_children(tri_space *space, int draws)
 {
@@ -158,8 +157,7 @@ static void a_single_point_has_no_child(void **state)
     tri_space_destroy(space);
 }
 
-/* ---- parents ----------------------------------------------------------------
- */
+/* ---- parents ------------------------------------------------------------ */
 
 #define N 12
 
@@ -267,8 +265,7 @@ static void results_are_compared_at_one_resource(void **state)
     tri_story_fini(&s);
 }
 
-/* ---- answers ----------------------------------------------------------------
- */
+/* ---- answers ------------------------------------------------------------ */
 
 static void a_few_results_are_followed_by_chance(void **state)
 {

@@ -14,8 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- scores ---------------------------------------------------------------
- */
+/* ---- scores ------------------------------------------------------------- */
 
 static void scores_are_of_places(void **state)
 {
@@ -68,8 +67,7 @@ static void equal_costs_have_one_score(void **state)
     tri_scores_fini(&s);
 }
 
-/* ---- knowledge ------------------------------------------------------------
- */
+/* ---- knowledge ---------------------------------------------------------- */
 
 static void know(tri_story *s, int resources, tri_knowledge *k)
 {
@@ -117,8 +115,7 @@ static void resources_share_one_order(void **state)
     tri_story_fini(&s);
 }
 
-/* ---- made curves -----------------------------------------------------------
- */
+/* ---- made curves -------------------------------------------------------- */
 
 #define CONFIGS 300
 #define POINTS  9

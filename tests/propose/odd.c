@@ -181,8 +181,7 @@ static int is_evolution(int search)
     return strcmp(searches[search].rule, "evolution") == 0;
 }
 
-/* ---- nothing to learn from -------------------------------------------------
- */
+/* ---- nothing to learn from ---------------------------------------------- */
 
 static void always_five(tri_record *r, int i)
 {
@@ -286,8 +285,7 @@ static void one_record(void **state)
     }
 }
 
-/* ---- little, or much, to learn from ---------------------------------------
- */
+/* ---- little, or much, to learn from ------------------------------------- */
 
 static void some_not_a_number(tri_record *r, int i)
 {
@@ -367,8 +365,7 @@ static void no_order(void **state)
     end(s);
 }
 
-/* ---- records that repeat or do not vary -----------------------------------
- */
+/* ---- records that repeat or do not vary --------------------------------- */
 
 static void answer_of(story *s, tri_ev_proposals *out)
 {

@@ -13,8 +13,7 @@
 
 #define MOST 64 /* parameters, and proposals of one answer */
 
-/* ---- predictors that need no learning --------------------------------------
- */
+/* ---- predictors that need no learning ----------------------------------- */
 
 typedef struct plain {
     int width;
@@ -96,8 +95,7 @@ static int answer(setting *t, int wanted, uint64_t seed, tri_config *out)
     return n;
 }
 
-/* ---- answers ----------------------------------------------------------------
- */
+/* ---- answers ------------------------------------------------------------ */
 
 static void answers_are_valid_and_new(void **state)
 {

@@ -10,8 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- spaces ---------------------------------------------------------------
- */
+/* ---- spaces ------------------------------------------------------------- */
 
 static void add(tri_space_builder *b, const char *name, tri_domain d,
                 const char *when)
@@ -121,8 +120,7 @@ double tri_world_cost(const tri_config *c, int n, double couple, uint64_t seed)
     return sum / sqrt(n);
 }
 
-/* ---- stories --------------------------------------------------------------
- */
+/* ---- stories ------------------------------------------------------------ */
 
 void tri_story_init(tri_story *s, tri_space *space)
 {

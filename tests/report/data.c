@@ -108,8 +108,7 @@ static json_t *live(const char *name, int workers)
     return data;
 }
 
-/* ---- tests -----------------------------------------------------------------
- */
+/* ---- tests -------------------------------------------------------------- */
 
 static void one_run(void **state)
 {

@@ -40,8 +40,7 @@ static void give(tri_sched *s, int64_t trial, int rung, double score)
                      TRI_OK);
 }
 
-/* ---- sha ------------------------------------------------------------------
- */
+/* ---- sha ---------------------------------------------------------------- */
 
 /* One worker does what a bracket has: `want` runs at rung base, base + 1, ...
  */
@@ -224,8 +223,7 @@ static void without_new_ones_a_bracket_is_as_it_is(void **state)
     tri_sched_destroy(s);
 }
 
-/* ---- hyperband ------------------------------------------------------------
- */
+/* ---- hyperband ---------------------------------------------------------- */
 
 static void hyperband_of_the_paper(void **state)
 {
@@ -289,8 +287,7 @@ static void hyperband_in_turns(void **state)
     tri_sched_destroy(s);
 }
 
-/* ---- asha-stop ------------------------------------------------------------
- */
+/* ---- asha-stop ---------------------------------------------------------- */
 
 static void stopped_or_not(void **state)
 {
@@ -359,8 +356,7 @@ static void diverged_are_stopped(void **state)
     tri_sched_destroy(s);
 }
 
-/* ---- asha-delayed ---------------------------------------------------------
- */
+/* ---- asha-delayed ------------------------------------------------------- */
 
 static void delayed(void **state)
 {
@@ -399,8 +395,7 @@ static void delayed(void **state)
     tri_sched_destroy(s);
 }
 
-/* ---- pasha ----------------------------------------------------------------
- */
+/* ---- pasha -------------------------------------------------------------- */
 
 static int64_t resource_most; /* that any job had */
 

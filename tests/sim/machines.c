@@ -137,8 +137,7 @@ static void all_hosts_go_down(void **state)
     tri_sim_result_fini(&r);
 }
 
-/* ---- a slow host ----------------------------------------------------------
- */
+/* ---- a slow host -------------------------------------------------------- */
 
 static const char table_study[] =
         "study: slow\nmodel: {kind: table, file: t.csv, parameters: [n, x], "

@@ -75,8 +75,7 @@ static tri_status dream(void *ctx, const tri_snapshot *s, tri_ev_proposals *out)
     return TRI_OK;
 }
 
-/* ---- at once ---------------------------------------------------------------
- */
+/* ---- at once ------------------------------------------------------------ */
 
 /* Follows a search: every trial that is created knows of every result. */
 typedef struct follower {

@@ -197,8 +197,7 @@ static void nothing_changes_for_one_worker(void **state)
     }
 }
 
-/* ---- several workers ------------------------------------------------------
- */
+/* ---- several workers ---------------------------------------------------- */
 
 /* The set of (trial, rung) is the same, whatever the order. */
 static int is_settled(const char *scheduler)
@@ -355,8 +354,7 @@ static void what_does_not_fit_is_parked(void **state)
     tri_study_destroy(study);
 }
 
-/* ---- waste -----------------------------------------------------------------
- */
+/* ---- waste -------------------------------------------------------------- */
 
 /* A rate is measured anew; a loss goes on from the step that was reached. */
 static void only_what_was_not_saved_is_waste(void **state)
@@ -386,8 +384,7 @@ static void only_what_was_not_saved_is_waste(void **state)
     assert_true(waste[1] > 0);
 }
 
-/* ---- a chain of jobs --------------------------------------------------------
- */
+/* ---- a chain of jobs ---------------------------------------------------- */
 
 static void jobs_end_before_their_walltime(void **state)
 {
