@@ -342,34 +342,25 @@ tri_status tri_classifier_fit(const tri_encoding *e, const tri_labels *l,
 /* ---- use -------------------------------------------------------------------
  */
 
-typedef struct block { /* of points to predict */
-    tri_gp_points p;
-    double *x, *flat, *k;
-} block;
-
-static int block_init(block *b, const tri_classifier *c)
+/* Of points to predict: as the plane sees them, and room for them. */
+static double *flat_of(const tri_gp_block *b)
 {
-    size_t w = (size_t)c->form.width;
+    return b->more;
+}
 
-    b->k = malloc(BLOCK * ((size_t)c->n + 3 * w + 1) * sizeof *b->k);
-    if (!b->k) {
-        return 0;
-    }
-    b->x = b->k + BLOCK * (size_t)c->n;
-    b->flat = b->x + BLOCK * w;
-    b->p.scaled = b->flat + BLOCK * w;
-    b->p.square = b->p.scaled + BLOCK * w;
-    return 1;
+static int block_init(tri_gp_block *b, const tri_classifier *c)
+{
+    return tri_gp_block_init(b, &c->form, BLOCK, c->n, 2 * c->form.width);
 }
 
 /* [out] b->k, and means of the process. */
-static void look_at(const tri_classifier *c, block *b, const double *x, int n,
-                    double *mean)
+static void look_at(const tri_classifier *c, tri_gp_block *b, const double *x,
+                    int n, double *mean)
 {
     b->p.n = n;
     b->p.x = x;
     tri_gp_scale(&c->form, c->theta, &b->p);
-    cross(c, &b->p, b->flat, b->k);
+    cross(c, &b->p, flat_of(b), b->k);
     cblas_dgemv(CblasRowMajor, CblasNoTrans, n, c->n, 1, b->k, c->n, c->slope,
                 1, 0, mean, 1);
 }
@@ -380,8 +371,8 @@ static double averaged(double mean, double variance)
     return logistic(mean / sqrt(1 + M_PI / 8 * fmax(variance, 0)));
 }
 
-static void predict_block(const tri_classifier *c, block *b, const double *x,
-                          int n, double *p)
+static void predict_block(const tri_classifier *c, tri_gp_block *b,
+                          const double *x, int n, double *p)
 {
     double mean[BLOCK];
     int w = c->form.width;
@@ -393,7 +384,7 @@ static void predict_block(const tri_classifier *c, block *b, const double *x,
     cblas_dtrsm(CblasRowMajor, CblasRight, CblasLower, CblasTrans, CblasNonUnit,
                 n, c->n, 1, c->l, c->n, b->k, c->n);
     for (int i = 0; i < n; i++) {
-        const double *flat = b->flat + (size_t)i * (size_t)w;
+        const double *flat = flat_of(b) + (size_t)i * (size_t)w;
         const double *row = b->k + (size_t)i * (size_t)c->n;
 
         p[i] = averaged(mean[i], CONSTANT * CONSTANT + DEPARTURE * DEPARTURE +
@@ -405,7 +396,7 @@ static void predict_block(const tri_classifier *c, block *b, const double *x,
 void tri_classifier_predict(const tri_classifier *c, const double *x, int m,
                             double *p)
 {
-    block b;
+    tri_gp_block b;
     int is_ready = block_init(&b, c);
 
     for (int i = 0; i < m && is_ready; i += BLOCK) {
@@ -416,7 +407,7 @@ void tri_classifier_predict(const tri_classifier *c, const double *x, int m,
         p[i] = 0.5; /* no memory: nothing is known */
     }
     if (is_ready) {
-        free(b.k);
+        tri_gp_block_fini(&b);
     }
 }
 
@@ -424,18 +415,19 @@ void tri_classifier_predict(const tri_classifier *c, const double *x, int m,
 void tri_classifier_screen(const tri_classifier *c, const float *x, int m,
                            float *p)
 {
-    block b;
+    tri_gp_block b;
     double mean[BLOCK];
     size_t w = (size_t)c->form.width;
     int is_ready = block_init(&b, c);
 
     for (int i = 0; i < m && is_ready; i += BLOCK) {
+        double *rows = flat_of(&b) + BLOCK * w;
         int n = m - i < BLOCK ? m - i : BLOCK;
 
         for (size_t k = 0; k < (size_t)n * w; k++) {
-            b.x[k] = (double)x[(size_t)i * w + k];
+            rows[k] = (double)x[(size_t)i * w + k];
         }
-        look_at(c, &b, b.x, n, mean);
+        look_at(c, &b, rows, n, mean);
         for (int k = 0; k < n; k++) {
             p[i + k] = mean[k] < 0 ? 0.5F : (float)logistic(mean[k]) + 1e-6F;
         }
@@ -444,7 +436,7 @@ void tri_classifier_screen(const tri_classifier *c, const float *x, int m,
         p[i] = 1;
     }
     if (is_ready) {
-        free(b.k);
+        tri_gp_block_fini(&b);
     }
 }
 

@@ -3,13 +3,12 @@
  *
  * Hyper-parameters are learned from at most COARSE_MOST samples, then from at
  * most FINE_MOST; the belief is that given at most KEEP_MOST (a subset of data:
- * the best, and of the rest an even spread in their order).  One more sample
- * is a row more of the inverse of the Cholesky factor: with the inverse
- * predictions are products, which are faster than solutions.
+ * the best, and of the rest an even spread in their order; gp_subset.c).  One
+ * more sample is a row more of the inverse of the Cholesky factor: with the
+ * inverse predictions are products, which are faster than solutions.
  */
 #include "src/predict/gp.h"
 #include "src/predict/lapack.h"
-#include "trireme/rng.h"
 
 #include <cblas.h>
 #include <math.h>
@@ -27,14 +26,10 @@
 #define FINE_CALLS   30
 #define WARM_CALLS   25
 #define LATER_CALLS  6
-/* Of a subset so much is for the best. */
-#define BEST_SHARE 4
-#define JITTER     1e-8
-#define TRIES      9
+#define JITTER       1e-8
+#define TRIES        9
 /* Rows that are predicted at a time. */
 #define BLOCK 256
-/* A joint draw of more points is a draw of each by itself. */
-#define DRAW_MOST 1024
 
 void tri_gp_destroy(tri_model *m)
 {
@@ -102,7 +97,7 @@ static tri_status reserve(tri_model *m, int n)
     return TRI_OK;
 }
 
-static tri_gp_points points_of(const tri_model *m, int from, int n)
+tri_gp_points tri_gp_rows(const tri_model *m, int from, int n)
 {
     size_t d = (size_t)m->form.width;
 
@@ -153,7 +148,7 @@ static void clear_upper(tri_model *m)
 
 static tri_status factor(tri_model *m)
 {
-    tri_gp_points p = points_of(m, 0, m->n);
+    tri_gp_points p = tri_gp_rows(m, 0, m->n);
     double noise = noise_of(m);
 
     tri_gp_scale(&m->form, m->theta, &p);
@@ -176,61 +171,7 @@ static tri_status factor(tri_model *m)
                     m->n);
 }
 
-/* ---- which samples ------------------------------------------------------- */
-
-typedef struct ranked {
-    double y;
-    int at;
-} ranked;
-
-static int by_value(const void *a, const void *b)
-{
-    const ranked *p = a, *q = b;
-
-    return p->y != q->y ? (p->y > q->y) - (p->y < q->y)
-                        : (p->at > q->at) - (p->at < q->at);
-}
-
-static int by_place(const void *a, const void *b)
-{
-    const int *p = a, *q = b;
-
-    return (*p > *q) - (*p < *q);
-}
-
-/* At most `most` of n samples, in their order; [out] which[]; the number. */
-static int choose(const double *y, int n, int most, ranked *scratch, int *which)
-{
-    int best = most / BEST_SHARE;
-
-    if (n <= most) {
-        for (int i = 0; i < n; i++) {
-            which[i] = i;
-        }
-        return n;
-    }
-    for (int i = 0; i < n; i++) {
-        scratch[i] = (ranked){y[i], i};
-    }
-    qsort(scratch, (size_t)n, sizeof *scratch, by_value);
-    for (int i = 0; i < best; i++) {
-        which[i] = scratch[i].at;
-    }
-    for (int i = best; i < n; i++) { /* the rest in their order */
-        scratch[i].y = 0;
-    }
-    qsort(scratch + best, (size_t)(n - best), sizeof *scratch, by_value);
-    for (int i = best; i < most; i++) {
-        int64_t step = (int64_t)(i - best) * (n - best) / (most - best);
-
-        which[i] = scratch[best + (int)step].at;
-    }
-    qsort(which, (size_t)most, sizeof *which, by_place);
-    return most;
-}
-
-/* ---- fit -------------------------------------------------------------------
- */
+/* ---- fit ----------------------------------------------------------------- */
 
 static int resources_differ(const tri_samples *s)
 {
@@ -242,16 +183,11 @@ static int resources_differ(const tri_samples *s)
     return 0;
 }
 
-typedef struct choice { /* room for a choice of samples */
-    ranked *scratch;
-    int *which;
-} choice;
-
 /* Hold at most `most` of the samples. */
-static void take(tri_model *m, const tri_samples *s, const choice *c, int most)
+static void take(tri_model *m, const tri_samples *s, tri_gp_choice *c, int most)
 {
     size_t d = (size_t)m->form.width;
-    int n = choose(s->y, s->n, most, c->scratch, c->which);
+    int n = tri_gp_choose(c, s->y, s->n, most);
     const int *which = c->which;
 
     m->n = n;
@@ -280,7 +216,7 @@ static tri_status learn_now(tri_model *m, const tri_samples *s, int calls,
 
 /* Without a start, from two by few samples; then by more of them. */
 static tri_status learn(tri_model *m, const tri_samples *s,
-                        const tri_model *before, const choice *c)
+                        const tri_model *before, tri_gp_choice *c)
 {
     int fresh = !before || before->form.n != m->form.n;
     int calls = FINE_CALLS;
@@ -310,7 +246,7 @@ static tri_status learn(tri_model *m, const tri_samples *s,
 }
 
 static tri_status fit_into(tri_model *m, const tri_samples *s,
-                           const tri_model *before, const choice *c)
+                           const tri_model *before, tri_gp_choice *c)
 {
     TRI_TRY(reserve(m, s->n < KEEP_MOST ? s->n : KEEP_MOST));
     TRI_TRY(learn(m, s, before, c));
@@ -322,13 +258,13 @@ tri_status tri_gp_fit(const tri_encoding *e, const tri_samples *s,
                       const tri_model *before, tri_model **out)
 {
     tri_model *m = calloc(1, sizeof *m);
-    choice c = {malloc(((size_t)s->n + 1) * sizeof *c.scratch),
-                malloc(((size_t)s->n + 1) * sizeof *c.which)};
+    tri_gp_choice c;
+    int has_room = tri_gp_choice_init(&c, s->n);
     tri_status st = TRI_OK;
 
     if (s->n < 1) {
         st = TRI_FAIL(TRI_EINVAL, "a model needs a sample");
-    } else if (!m || !c.scratch || !c.which) {
+    } else if (!m || !has_room) {
         st = TRI_FAIL(TRI_ENOMEM, "no memory for a model");
     }
     if (st == TRI_OK) {
@@ -340,8 +276,7 @@ tri_status tri_gp_fit(const tri_encoding *e, const tri_samples *s,
         st = m->theta ? fit_into(m, s, before, &c)
                       : TRI_FAIL(TRI_ENOMEM, "no memory for a model");
     }
-    free(c.scratch);
-    free(c.which);
+    tri_gp_choice_fini(&c);
     if (st != TRI_OK) {
         tri_gp_destroy(m);
         return st;
@@ -358,35 +293,13 @@ static tri_status gp_fit(const tri_encoding *e, const tri_samples *s,
     return tri_gp_fit(e, s, before, out);
 }
 
-/* ---- use
- * --------------------------------------------------------------------- */
+/* ---- use ----------------------------------------------------------------- */
 
-typedef struct block { /* of points to predict */
-    tri_gp_points p;
-    double *share, *k, *variance;
-} block;
-
-static int block_init(block *b, const tri_model *m)
-{
-    size_t d = (size_t)m->form.width;
-    double *all = malloc(BLOCK * (d + 3 + (size_t)m->n) * sizeof *all);
-
-    if (!all) {
-        return 0;
-    }
-    b->k = all;
-    b->p.scaled = b->k + BLOCK * (size_t)m->n;
-    b->p.square = b->p.scaled + BLOCK * d;
-    b->share = b->p.square + BLOCK;
-    b->variance = b->share + BLOCK;
-    b->p.share = b->share;
-    return 1;
-}
-
-static void predict_block(const tri_model *m, block *b, double *mean,
+static void predict_block(const tri_model *m, tri_gp_block *b, double *mean,
                           double *sd)
 {
-    tri_gp_points mine = points_of(m, 0, m->n);
+    tri_gp_points mine = tri_gp_rows(m, 0, m->n);
+    double *variance = b->more + BLOCK;
 
     tri_gp_scale(&m->form, m->theta, &b->p);
     tri_gp_cross(&m->form, m->theta, &b->p, &mine, b->k, m->n);
@@ -397,12 +310,12 @@ static void predict_block(const tri_model *m, block *b, double *mean,
     if (!sd) {
         return;
     }
-    tri_gp_variances(&m->form, m->theta, &b->p, b->variance);
+    tri_gp_variances(&m->form, m->theta, &b->p, variance);
     cblas_dtrmm(CblasRowMajor, CblasRight, CblasLower, CblasTrans, CblasNonUnit,
                 b->p.n, m->n, 1, m->inverse, m->room, b->k, m->n);
     for (int i = 0; i < b->p.n; i++) {
         const double *v = b->k + (size_t)i * (size_t)m->n;
-        double left = b->variance[i] - cblas_ddot(m->n, v, 1, v, 1);
+        double left = variance[i] - cblas_ddot(m->n, v, 1, v, 1);
 
         sd[i] = sqrt(fmax(left, 1e-12));
     }
@@ -412,9 +325,9 @@ void tri_gp_predict(const tri_model *m, const double *x, int n, double resource,
                     double *mean, double *sd)
 {
     double share = m->form.has_resource ? resource / m->top : 1;
-    block b;
+    tri_gp_block b;
 
-    if (!block_init(&b, m)) {
+    if (!tri_gp_block_init(&b, &m->form, BLOCK, m->n, 2)) {
         for (int i = 0; i < n; i++) {
             mean[i] = m->mean;
             if (sd) {
@@ -424,14 +337,15 @@ void tri_gp_predict(const tri_model *m, const double *x, int n, double resource,
         return;
     }
     for (int i = 0; i < BLOCK; i++) {
-        b.share[i] = share;
+        b.more[i] = share;
     }
+    b.p.share = b.more;
     for (int i = 0; i < n; i += BLOCK) {
         b.p.n = n - i < BLOCK ? n - i : BLOCK;
         b.p.x = x + (size_t)i * (size_t)m->form.width;
         predict_block(m, &b, mean + i, sd ? sd + i : NULL);
     }
-    free(b.k);
+    tri_gp_block_fini(&b);
 }
 
 /* One row more of l is (l^-1 k)', d with d^2 what is left of its variance: of
@@ -467,8 +381,8 @@ static tri_status gp_add(tri_model *m, const double *x, double y,
     memcpy(m->x + (size_t)m->n * d, x, d * sizeof *x);
     m->share[m->n] = m->form.has_resource ? resource / m->top : 1;
     m->y[m->n] = y - m->mean;
-    one = points_of(m, m->n, 1);
-    mine = points_of(m, 0, m->n);
+    one = tri_gp_rows(m, m->n, 1);
+    mine = tri_gp_rows(m, 0, m->n);
     tri_gp_scale(&m->form, m->theta, &one);
     row = m->inverse + (size_t)m->n * (size_t)m->room;
     tri_gp_cross(&m->form, m->theta, &one, &mine, row, m->room);
@@ -533,103 +447,6 @@ static int gp_size(const tri_model *m)
     return m->n;
 }
 
-/* mean + (factor of the joint covariance) z */
-static tri_status draw_joint(const tri_model *m, block *b, double *k,
-                             const double *z, double *out)
-{
-    int n = b->p.n;
-
-    tri_gp_scale(&m->form, m->theta, &b->p);
-    tri_gp_cross(&m->form, m->theta, &b->p, &b->p, k, n);
-    {
-        tri_gp_points mine = points_of(m, 0, m->n);
-
-        tri_gp_cross(&m->form, m->theta, &b->p, &mine, b->k, m->n);
-    }
-    for (int i = 0; i < n; i++) {
-        out[i] = m->mean + cblas_ddot(m->n, b->k + (size_t)i * (size_t)m->n, 1,
-                                      m->alpha, 1);
-    }
-    cblas_dtrmm(CblasRowMajor, CblasRight, CblasLower, CblasTrans, CblasNonUnit,
-                n, m->n, 1, m->inverse, m->room, b->k, m->n);
-    cblas_dsyrk(CblasRowMajor, CblasLower, CblasNoTrans, n, m->n, -1, b->k,
-                m->n, 1, k, n);
-    for (int i = 0; i < n; i++) {
-        k[(size_t)i * (size_t)n + (size_t)i] += 1e-6;
-    }
-    if (!tri_cholesky(k, n, n)) {
-        return TRI_FAIL(TRI_EINTERNAL, "a joint covariance is singular");
-    }
-    for (int i = 0; i < n; i++) {
-        out[i] += cblas_ddot(i + 1, k + (size_t)i * (size_t)n, 1, z, 1);
-    }
-    return TRI_OK;
-}
-
-static tri_status draw_each(const tri_model *m, const double *x, int n,
-                            double resource, const double *z, double *out)
-{
-    double *sd = malloc((size_t)n * sizeof *sd);
-
-    if (!sd) {
-        return TRI_FAIL(TRI_ENOMEM, "no memory for a draw");
-    }
-    tri_gp_predict(m, x, n, resource, out, sd);
-    for (int i = 0; i < n; i++) {
-        out[i] += sd[i] * z[i];
-    }
-    free(sd);
-    return TRI_OK;
-}
-
-static tri_status draw_with(const tri_model *m, const double *x, int n,
-                            double resource, const double *z, double *out)
-{
-    size_t d = (size_t)m->form.width;
-    size_t rows = (size_t)n;
-    double *all;
-    block b;
-    tri_status st;
-
-    if (n > DRAW_MOST) {
-        return draw_each(m, x, n, resource, z, out);
-    }
-    all = malloc(rows * (d + 2 + (size_t)m->n + rows) * sizeof *all);
-    if (!all) {
-        return TRI_FAIL(TRI_ENOMEM, "no memory for a draw");
-    }
-    b.k = all;
-    b.p = (tri_gp_points){.n = n, .x = x};
-    b.p.scaled = b.k + rows * (size_t)m->n;
-    b.p.square = b.p.scaled + rows * d;
-    b.share = b.p.square + rows;
-    b.p.share = b.share;
-    for (int i = 0; i < n; i++) {
-        b.share[i] = m->form.has_resource ? resource / m->top : 1;
-    }
-    st = draw_joint(m, &b, b.share + rows, z, out);
-    free(all);
-    return st;
-}
-
-static tri_status gp_draw(const tri_model *m, const double *x, int n,
-                          double resource, uint64_t seed, double *out)
-{
-    tri_rng rng = tri_rng_stream(seed, 0, TRI_RNG_EXPLORE);
-    double *z = malloc(((size_t)n + 1) * sizeof *z);
-    tri_status st;
-
-    if (!z) {
-        return TRI_FAIL(TRI_ENOMEM, "no memory for a draw");
-    }
-    for (int i = 0; i < n; i++) {
-        z[i] = tri_rng_normal(&rng);
-    }
-    st = draw_with(m, x, n, resource, z, out);
-    free(z);
-    return st;
-}
-
 static void gp_describe(const tri_model *m, char *buf, size_t bytes)
 {
     size_t at = 0;
@@ -658,7 +475,7 @@ const tri_predictor_ops tri_predictor_gp = {
         .add = gp_add,
         .truncate = gp_truncate,
         .size = gp_size,
-        .draw = gp_draw,
+        .draw = tri_gp_draw,
         .describe = gp_describe,
         .destroy = tri_gp_destroy,
 };

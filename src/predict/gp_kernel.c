@@ -6,6 +6,7 @@
 
 #include <cblas.h>
 #include <math.h>
+#include <stdlib.h>
 
 void tri_gp_form_init(tri_gp_form *form, const tri_encoding *e,
                       int has_resource)
@@ -34,6 +35,28 @@ int tri_gp_at(const tri_gp_form *form, tri_gp_part part)
         return form->has_resource ? at + 4 : -1;
     }
     return -1;
+}
+
+int tri_gp_block_init(tri_gp_block *b, const tri_gp_form *form, int n, int rows,
+                      int more)
+{
+    size_t points = (size_t)n;
+    size_t d = (size_t)form->width;
+
+    b->k = malloc((points * ((size_t)rows + d + 1 + (size_t)more) + 1) *
+                  sizeof *b->k);
+    if (!b->k) {
+        return 0;
+    }
+    b->p = (tri_gp_points){.n = n, .scaled = b->k + points * (size_t)rows};
+    b->p.square = b->p.scaled + points * d;
+    b->more = b->p.square + points;
+    return 1;
+}
+
+void tri_gp_block_fini(tri_gp_block *b)
+{
+    free(b->k);
 }
 
 /* The square of a standard deviation; 0 where the form has it not. */

@@ -48,6 +48,18 @@ typedef struct tri_gp_points {
     double *square;      /* n squared lengths of scaled rows */
 } tri_gp_points;
 
+/* Room for n points, their covariances k[n][rows] with as many rows, and `more`
+ * numbers of each.  p.x and p.share are the caller's. */
+typedef struct tri_gp_block {
+    tri_gp_points p;
+    double *k, *more;
+} tri_gp_block;
+
+/* 0: no memory; nothing to end then. */
+int tri_gp_block_init(tri_gp_block *b, const tri_gp_form *form, int n, int rows,
+                      int more);
+void tri_gp_block_fini(tri_gp_block *b);
+
 /* Fill scaled and square (provided by the caller). */
 void tri_gp_scale(const tri_gp_form *form, const double *theta,
                   tri_gp_points *p);

@@ -18,6 +18,7 @@
  * than happens; then, as for the factor of the best, SURE times what happens
  * to the worst of some rows, in double precision, takes its place.
  */
+#include "src/base/ranked.h"
 #include "src/predict/clones.h"
 #include "src/predict/gp.h"
 #include "src/predict/lapack.h"
@@ -234,32 +235,17 @@ static void fill_weights(screen *s, const tri_model *m, double resource)
 /* ---- the best samples -----------------------------------------------------
  */
 
-typedef struct ranked {
-    double y;
-    int at;
-} ranked;
-
-static int by_value(const void *a, const void *b)
-{
-    const ranked *p = a, *q = b;
-
-    return p->y != q->y ? (p->y > q->y) - (p->y < q->y) : p->at - q->at;
-}
-
 /* 0: no memory. */
 static int choose_few(screen *s, const tri_model *m, int most)
 {
-    ranked *list = malloc((size_t)m->n * sizeof *list);
+    tri_ranked *list = malloc((size_t)m->n * sizeof *list);
     int few = m->n < most ? m->n : most;
 
     s->n_few = 0;
     if (!list) {
         return 0;
     }
-    for (int i = 0; i < m->n; i++) {
-        list[i] = (ranked){m->y[i], i};
-    }
-    qsort(list, (size_t)m->n, sizeof *list, by_value);
+    tri_rank(m->y, m->n, list);
     for (int i = 0; i < few; i++) {
         s->few[i] = list[i].at;
     }

@@ -9,6 +9,7 @@
  * ICML 2020).  One order for all resources: what a resource adds or takes is
  * left to the model, to which it is an input.
  */
+#include "src/base/ranked.h"
 #include "src/propose/think_internal.h"
 #include "trireme/num.h"
 
@@ -19,19 +20,6 @@
 /* Beyond the ends the map goes on with the slope of so large a part of it. */
 #define END_SHARE 4
 
-typedef struct placed {
-    double cost;
-    int at;
-} placed;
-
-static int by_cost(const void *a, const void *b)
-{
-    const placed *p = a, *q = b;
-
-    return p->cost != q->cost ? (p->cost > q->cost) - (p->cost < q->cost)
-                              : (p->at > q->at) - (p->at < q->at);
-}
-
 /* Of equal costs, places [from, to) of n: the score of their middle. */
 static double score_of(int from, int to, int n)
 {
@@ -41,7 +29,7 @@ static double score_of(int from, int to, int n)
 tri_status tri_scores_init(tri_scores *s, double *y, int n)
 {
     size_t room = (size_t)n + 1;
-    placed *list = malloc(room * sizeof *list);
+    tri_ranked *list = malloc(room * sizeof *list);
     double *cost = malloc(2 * room * sizeof *cost);
 
     if (!list || !cost) {
@@ -50,21 +38,18 @@ tri_status tri_scores_init(tri_scores *s, double *y, int n)
         return TRI_FAIL(TRI_ENOMEM, "no memory to think of %d results", n);
     }
     *s = (tri_scores){.cost = cost, .score = cost + room};
-    for (int i = 0; i < n; i++) {
-        list[i] = (placed){y[i], i};
-    }
-    qsort(list, (size_t)n, sizeof *list, by_cost);
+    tri_rank(y, n, list);
     for (int from = 0, to; from < n; from = to) {
         double score;
 
-        for (to = from + 1; to < n && list[to].cost == list[from].cost;) {
+        for (to = from + 1; to < n && list[to].value == list[from].value;) {
             to++;
         }
         score = score_of(from, to, n);
         for (int i = from; i < to; i++) {
             y[list[i].at] = score;
         }
-        s->cost[s->n] = list[from].cost;
+        s->cost[s->n] = list[from].value;
         s->score[s->n++] = score;
     }
     free(list);

@@ -1,6 +1,7 @@
 /*
  * Sources, their weights, and what they say.
  */
+#include "src/base/ranked.h"
 #include "src/propose/transfer_internal.h"
 
 #include <math.h>
@@ -35,24 +36,11 @@ void tri_transfer_destroy(tri_transfer *t)
     free(t);
 }
 
-typedef struct ranked {
-    double y;
-    int at;
-} ranked;
-
-static int by_value(const void *a, const void *b)
-{
-    const ranked *p = a, *q = b;
-
-    return p->y != q->y ? (p->y > q->y) - (p->y < q->y)
-                        : (p->at > q->at) - (p->at < q->at);
-}
-
 /* Keep an even spread in the order of values. */
 static tri_status thin_out(tri_knowledge *k)
 {
     size_t w = (size_t)k->width;
-    ranked *list = malloc((size_t)k->n * sizeof *list);
+    tri_ranked *list = malloc((size_t)k->n * sizeof *list);
     unsigned char *keep = calloc((size_t)k->n, 1);
     int n = 0;
 
@@ -61,10 +49,7 @@ static tri_status thin_out(tri_knowledge *k)
         free(keep);
         return TRI_FAIL(TRI_ENOMEM, "no memory for earlier results");
     }
-    for (int i = 0; i < k->n; i++) {
-        list[i] = (ranked){k->y[i], i};
-    }
-    qsort(list, (size_t)k->n, sizeof *list, by_value);
+    tri_rank(k->y, k->n, list);
     for (int i = 0; i < LEARNED_MOST; i++) {
         keep[list[(int64_t)i * k->n / LEARNED_MOST].at] = 1;
     }
