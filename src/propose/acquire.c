@@ -556,8 +556,7 @@ static tri_status choose(job *j, int wanted, tri_choice *out, int *n)
     return TRI_OK;
 }
 
-/* ---- Thompson
- * -------------------------------------------------------------------- */
+/* ---- Thompson ----------------------------------------------------------- */
 
 /* The best by expected improvement, of whom draws are compared. */
 static tri_status draw_best(job *j, int wanted, uint64_t seed, tri_choice *out,
