@@ -255,8 +255,7 @@ tri_status tri_pool_add(tri_pool *p, const tri_snapshot *s, const tri_config *c,
     return TRI_OK;
 }
 
-/* ---- looking
- * ----------------------------------------------------------------- */
+/* ---- looking ------------------------------------------------------------ */
 
 tri_status tri_pool_config(const tri_pool *p, int64_t i, tri_config *out)
 {
