@@ -236,8 +236,7 @@ static void cancelled_it_answers_with_less(void **state)
     tear_down(&t);
 }
 
-/* ---- failures
- * ---------------------------------------------------------------- */
+/* ---- failures ----------------------------------------------------------- */
 
 /* The predictor likes small values, of which those with p0 = 0 failed. */
 static void it_keeps_away_from_failures(void **state)
