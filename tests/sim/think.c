@@ -139,8 +139,7 @@ static void every_result_is_known(void **state)
     }
 }
 
-/* ---- slow, broken, broken off
- * ------------------------------------------------ */
+/* ---- slow, broken, broken off ------------------------------------------- */
 
 static int64_t n_by_model(const tri_ctl *ctl)
 {
@@ -264,8 +263,7 @@ static void broken_off_anywhere(void **state)
     }
 }
 
-/* ---- the real one
- * ------------------------------------------------------------ */
+/* ---- the real one ------------------------------------------------------- */
 
 static const char bowl[] =
         "study: bowl\nseed: %d\nmodel: {kind: synthetic}\n"
