@@ -97,6 +97,11 @@ typedef struct tri_samples {
                                * ends soon, and what is learned is poorer */
 } tri_samples;
 
+/* All rows of `s` whose fold[n] is not `left_out`, in their order, to learn
+ * without those.  They are copied to room[n x (width + 2)]. */
+TRI_API tri_samples tri_samples_without(const tri_samples *s, const int *fold,
+                                        int left_out, double *room);
+
 typedef struct tri_model tri_model;
 
 typedef struct tri_predictor_ops {

@@ -71,9 +71,10 @@ typedef struct trial { /* of a predictor */
     row *rows; /* of the samples used, in their folds */
     double *x; /* the same */
     double *y, *resource, *said;
-    double *x_rest, *y_rest, *resource_rest; /* all folds but one */
-    double *rival;                           /* what the best so far said */
-    double *a, *b;                           /* scratch, n each */
+    double *without; /* room for all folds but one */
+    int *fold;       /* of rows; the caller's */
+    double *rival;   /* what the best so far said */
+    double *a, *b;   /* scratch, n each */
     int has_resource;
     uint64_t seed;
     const tri_cancel *cancel;
@@ -95,18 +96,17 @@ static tri_status trial_alloc(trial *t, const tri_samples *s)
     if (!t->rows || !t->x) {
         return TRI_FAIL(TRI_ENOMEM, "no memory to compare predictors");
     }
-    t->x_rest = t->x + n * w;
-    t->y = t->x_rest + n * w;
-    t->y_rest = t->y + n;
-    t->resource = t->y_rest + n;
-    t->resource_rest = t->resource + n;
-    t->said = t->resource_rest + n;
+    t->y = t->x + n * w;
+    t->resource = t->y + n;
+    t->said = t->resource + n;
     t->rival = t->said + n;
     t->a = t->rival + n;
     t->b = t->a + n;
+    t->without = t->b + n;
     return TRI_OK;
 }
 
+/* `fold`: room for one of each sample. */
 static tri_status trial_init(trial *t, const tri_samples *s, int *fold)
 {
     size_t w = (size_t)s->width;
@@ -121,6 +121,7 @@ static tri_status trial_init(trial *t, const tri_samples *s, int *fold)
         }
     }
     qsort(t->rows, (size_t)t->n, sizeof *t->rows, by_fold);
+    t->fold = fold;
     for (int i = 0; i < t->n; i++) {
         int from = t->rows[i].at;
 
@@ -128,31 +129,20 @@ static tri_status trial_init(trial *t, const tri_samples *s, int *fold)
         t->y[i] = s->y[from];
         t->resource[i] = t->rows[i].resource;
         t->rows[i].at = i;
+        fold[i] = t->rows[i].fold;
     }
     return TRI_OK;
 }
 
 /* ---- a trial ------------------------------------------------------------ */
 
-/* All rows but [from, to). */
-static tri_samples rest_of(const trial *t, int from, int to)
+static tri_samples samples_of(const trial *t)
 {
-    size_t w = (size_t)t->width;
-    size_t before = (size_t)from;
-    size_t after = (size_t)(t->n - to);
-
-    memcpy(t->x_rest, t->x, before * w * sizeof *t->x);
-    memcpy(t->x_rest + before * w, t->x + (size_t)to * w,
-           after * w * sizeof *t->x);
-    memcpy(t->y_rest, t->y, before * sizeof *t->y);
-    memcpy(t->y_rest + before, t->y + to, after * sizeof *t->y);
-    memcpy(t->resource_rest, t->resource, before * sizeof *t->y);
-    memcpy(t->resource_rest + before, t->resource + to, after * sizeof *t->y);
-    return (tri_samples){.n = from + t->n - to,
+    return (tri_samples){.n = t->n,
                          .width = t->width,
-                         .x = t->x_rest,
-                         .y = t->y_rest,
-                         .resource = t->has_resource ? t->resource_rest : NULL,
+                         .x = t->x,
+                         .y = t->y,
+                         .resource = t->has_resource ? t->resource : NULL,
                          .cancel = t->cancel};
 }
 
@@ -161,7 +151,9 @@ static tri_samples rest_of(const trial *t, int from, int to)
 static tri_status predict_fold(const trial *t, const tri_predictor_ops *ops,
                                int from, int to, tri_model **first)
 {
-    tri_samples s = rest_of(t, from, to);
+    tri_samples all = samples_of(t);
+    tri_samples s =
+            tri_samples_without(&all, t->fold, t->fold[from], t->without);
     tri_model *m;
 
     TRI_TRY(ops->fit(t->e, &s, t->seed, *first, &m));

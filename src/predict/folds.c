@@ -2,6 +2,7 @@
  * Samples in folds of whole configurations.
  */
 #include "src/predict/folds.h"
+#include "trireme/predict.h"
 #include "trireme/rng.h"
 
 #include <stdlib.h>
@@ -109,4 +110,27 @@ tri_status tri_folds_deal(const double *x, int n, int width, int most_folds,
     free(rows);
     free(first);
     return TRI_OK;
+}
+
+tri_samples tri_samples_without(const tri_samples *s, const int *fold,
+                                int left_out, double *room)
+{
+    size_t w = (size_t)s->width;
+    double *y = room + (size_t)s->n * w;
+    double *resource = y + s->n;
+    tri_samples rest = *s;
+
+    rest.n = 0;
+    for (int i = 0; i < s->n; i++) {
+        if (fold[i] != left_out) {
+            memcpy(room + (size_t)rest.n * w, s->x + (size_t)i * w,
+                   w * sizeof *room);
+            y[rest.n] = s->y[i];
+            resource[rest.n++] = s->resource ? s->resource[i] : 1;
+        }
+    }
+    rest.x = room;
+    rest.y = y;
+    rest.resource = s->resource ? resource : NULL;
+    return rest;
 }

@@ -30,7 +30,7 @@ typedef struct trial {
     double *said;  /* what the one in question says */
     double *rest, *a, *b;
     int *fold;
-    double *x_rest, *y_rest, *resource_rest;
+    double *without; /* room for all folds but one */
     const tri_cancel *cancel;
 } trial;
 
@@ -71,16 +71,14 @@ static tri_status trial_init(trial *t, const tri_encoding *e,
         trial_fini(t);
         return TRI_FAIL(TRI_ENOMEM, "no memory to weigh earlier results");
     }
-    t->x_rest = t->x + (size_t)n * w;
-    t->y = t->x_rest + (size_t)n * w;
+    t->y = t->x + (size_t)n * w;
     t->resource = t->y + n;
     t->trend = t->resource + n;
     t->said = t->trend + n;
     t->rest = t->said + n;
     t->a = t->rest + n;
     t->b = t->a + n;
-    t->y_rest = t->b + n;
-    t->resource_rest = t->y_rest + n;
+    t->without = t->b + n;
     for (int i = 0; i < n; i++) {
         int from = (int)((int64_t)i * own->n / n);
 
@@ -152,21 +150,15 @@ static tri_status try_fold(const trial *t, int fold, uint64_t seed,
                            double *error)
 {
     size_t w = (size_t)t->width;
-    tri_samples s = {.width = t->width,
-                     .x = t->x_rest,
-                     .y = t->y_rest,
-                     .resource = t->resource_rest,
-                     .cancel = t->cancel};
+    const tri_samples all = {.n = t->n,
+                             .width = t->width,
+                             .x = t->x,
+                             .y = t->rest,
+                             .resource = t->resource,
+                             .cancel = t->cancel};
+    tri_samples s = tri_samples_without(&all, t->fold, fold, t->without);
     tri_model *m;
 
-    for (int i = 0; i < t->n; i++) {
-        if (t->fold[i] != fold) {
-            memcpy(t->x_rest + (size_t)s.n * w, t->x + (size_t)i * w,
-                   w * sizeof *t->x);
-            t->y_rest[s.n] = t->rest[i];
-            t->resource_rest[s.n++] = t->resource[i];
-        }
-    }
     if (s.n == 0 || s.n == t->n) {
         return TRI_OK;
     }
