@@ -25,10 +25,11 @@ stand_in squeue <<'END'
 [ "${QUEUE_KNOWS:-yes}" = yes ] || exit 1
 echo 2031-05-06T07:08:09
 END
-stand_in scontrol <<END
-[ "\$1" != show ] || { echo "   Command=$scripts/chain.sbatch"; exit; }
-echo "\$*" >>scontrol.log
+stand_in scontrol <<'END'
+[ "$1" != show ] || { echo "   Command=$SCRIPT some/where/my.yaml "; exit; }
+echo "$*" >>scontrol.log
 END
+export SCRIPT=$scripts/chain.sbatch
 stand_in sbatch <<<'echo "$*" >>sbatch.log; echo "$TRIREME_LINK" >>link.log
 echo 78'
 # as mpirun: runs the command behind its options, hands USR1 on
@@ -42,6 +43,7 @@ status=0
 wait $! || status=$?
 [ $status -le 128 ] || { wait $!; status=$?; }
 [ "$MODE" != outlived ] || sleep 60
+[ "$MODE" != fault ] || status=0 # as with recovery
 exit $status
 END
 stand_in trireme <<'END'
@@ -64,9 +66,12 @@ end() { # STATUS REASON RESUMABLE
 [ "$MODE" != hold ] || [ ! -e new ] || mv new standing.2
 case $MODE in
 finish | outlived) end 0 'done: "all", it says' false ;;
-refuse) exit 1 ;;
+over) echo 0 >"$TRIREME_EXIT"; exit 0 ;;
+refuse) echo 1 >"$TRIREME_EXIT"; exit 1 ;;
+fault) echo 4 >"$TRIREME_EXIT"; exit 4 ;;
 silent) exit 0 ;;
-crash) rm -f "$output.exit"; echo '{"state":"broken"}' >standing.1; exit 99 ;;
+usage) exit 1 ;;
+crash) exit 99 ;;
 deadline) [ ! -e new ] || mv new standing.2; end 3 deadline true ;;
 esac
 trap 'end 3 signal true' USR1
@@ -84,11 +89,11 @@ expect() { # WHAT GOT WANTED
 
 log() { cat "$1.log" 2>/dev/null || true; }
 
-run() { # MODE [SCRIPT]
+run() { # MODE [SCRIPT [STUDY]]
     rm -f ./*.log ready out
     status=0
-    MODE=$1 "$scripts/${2:-tune}.sbatch" some/where/my.yaml >out 2>&1 ||
-        status=$?
+    MODE=$1 "$scripts/${2:-tune}.sbatch" "${3:-some/where/my.yaml}" \
+        >out 2>&1 || status=$?
 }
 
 signal_run() { # SIGNAL [SCRIPT]: once trireme is up
@@ -121,16 +126,47 @@ expect deadline "$(log deadline)" 1999999940
 TRIREME_DEADLINE=5 QUEUE_KNOWS=no run finish
 expect deadline "$(log deadline)" none
 
+# mpirun that outlives ranks has no status of theirs
+run over
+expect status "$status" 0
 run refuse
 expect status "$status" 1
-rm my.h5.exit
-run silent # mpirun that outlives ranks has no status of theirs
+run fault
+expect status "$status" 4
+expect opened "$(grep -c 'not opened: see above' out)" 1
+run silent
+expect status "$status" 4
+run usage # of mpirun
 expect status "$status" 1
 run crash
 expect status "$status" 4
+rm my.h5.exit
+run fault
+expect status "$status" 4
+expect swept "$(ls -d /dev/shm/trireme.9999999.* 2>/dev/null || true)" ""
 run outlived
 expect status "$status" 0
 expect outlived "$(grep -c 'it was ended' out)" 1
+
+refused() { # SETTING, WHAT is expected, [SCRIPT]
+    run finish "${3:-tune}"
+    expect "status of ${1%%=*}" "$status" 1
+    expect "${1%%=*}" "$(grep -c "$1.*$2 is expected" out)" 1
+    expect commands "$(log commands)" ""
+}
+TRIREME_MARGIN_S=1m refused "TRIREME_MARGIN_S is '1m'" "number of seconds"
+TRIREME_LINGER_S=-1 refused "TRIREME_LINGER_S is '-1'" "number of seconds"
+TRIREME_LINKS=abc refused "TRIREME_LINKS is 'abc'" "number of jobs" chain
+TRIREME_MARGIN_S=090 run finish
+expect deadline "$(log deadline)" \
+    $(($(date -d 2031-05-06T07:08:09 +%s) - 90))
+
+run finish tune ./-dash.yaml
+expect status "$status" 0
+expect command "$(log trireme)" "tune ./-dash.yaml -o ./-dash.h5 --resume"
+run finish tune -dash.yaml
+expect status "$status" 0
+expect command "$(log trireme)" "tune ./-dash.yaml -o ./-dash.h5 --resume"
 
 for signal in USR1 TERM; do
     signal_run $signal
@@ -146,8 +182,8 @@ standing() { # FINISHED RUNS REPEATED
 }
 chain() { # MODE BEFORE AFTER
     rm -f standing.* new epoch my.h5.exit
-    standing $2 >standing.1
-    standing $3 >new
+    # shellcheck disable=SC2086  # three words each
+    standing $2 >standing.1 && standing $3 >new
     run "$1" chain
 }
 
@@ -183,9 +219,33 @@ expect status "$status" 1
 chain finish "0 0 0" "3 5 8"
 expect status "$status" 0
 expect next "$(log scontrol)$(log sbatch)" ""
-run deadline chain # done already
+run deadline chain # of a study that is done, with a larger budget
+expect status "$status" 3
+expect requeue "$(log scontrol)" "requeue 9999999"
+run over chain
 expect status "$status" 0
-expect commands "$(log commands)" ""
+expect requeue "$(log scontrol)" ""
+run finish chain ./-dash.yaml
+expect status "$status" 0
+expect command "$(log trireme)" "tune ./-dash.yaml -o ./-dash.h5 --resume"
+
+# ---- a folder with a blank ----
+
+original=$scripts
+scripts="$place/a b"
+SCRIPT=$scripts/chain.sbatch
+mkdir "$scripts"
+cp "$original"/*.sbatch "$scripts"
+chain deadline "0 0 0" "3 5 8"
+expect status "$status" 3
+expect requeue "$(log scontrol)" "requeue 9999999"
+TRIREME_CHAIN=dependency chain deadline "0 0 0" "3 5 8"
+expect next "$(log sbatch)" "--parsable --dependency=afterany:9999999 \
+$scripts/chain.sbatch some/where/my.yaml my.h5"
+scripts=$original
+SCRIPT=$scripts/chain.sbatch
+
+# ---- a chain that is ended ----
 
 stopped_chain() { # SIGNAL
     rm -f my.h5.exit standing.* new
