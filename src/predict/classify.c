@@ -15,8 +15,11 @@
 /* Standard deviations, in units of the logistic curve: of the constant, of a
  * slope from one end of an axis to the other, of what departs from the plane.
  */
-#define CONSTANT  1.0
-#define SLOPE     6.0
+#define CONSTANT 1.0
+/* From 5 % to 95 %: one axis alone may decide, as the size of a batch does. */
+#define SLOPE 6.0
+/* From an even chance to 12 or 88 %: less than an axis, so that what a plane
+ * can explain, which reaches beyond what was tried, is explained by it. */
 #define DEPARTURE 2.0
 /* Newton's steps, and what they change when it is done. */
 #define STEPS   24
@@ -238,8 +241,7 @@ static tri_status find(tri_classifier *c, const newton *w,
                                    "failures: no factor of %d rows", c->n);
 }
 
-/* ---- fit ------------------------------------------------------------------
- */
+/* ---- fit ---------------------------------------------------------------- */
 
 /* The place of row i of `of`.  Of more rows than are learned from, this study's
  * own last: the last half, and as many of the others, evenly. */
@@ -339,8 +341,7 @@ tri_status tri_classifier_fit(const tri_encoding *e, const tri_labels *l,
     return TRI_OK;
 }
 
-/* ---- use -------------------------------------------------------------------
- */
+/* ---- use ---------------------------------------------------------------- */
 
 /* Of points to predict: as the plane sees them, and room for them. */
 static double *flat_of(const tri_gp_block *b)

@@ -21,7 +21,9 @@
 /* Of a choice with more words only the first have columns of their own. */
 #define WORDS_MOST 64
 /* A list of at least so many numbers says by itself on which scale they are
- * spread; it is uneven on one where some value is so far from its place. */
+ * spread; it is uneven on one where some value is so far from its place: where
+ * half of the list may stand in a quarter of the range.  Of fewer numbers one
+ * step is more than half of that, and being off by it says nothing. */
 #define LISTED_LEAST 8
 #define UNEVEN       0.25
 

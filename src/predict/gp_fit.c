@@ -25,7 +25,9 @@
 #define PRODUCTS_MORE 1.5
 #define AXES_OF_PRIOR 7.0
 /* Deviations from where on a length costs little: by a few samples something
- * only seems not to matter. */
+ * only seems not to matter, so that all but the last fortieth of the prior is
+ * normal then, and the middle of it always.  Many: twenty for each of ten
+ * axes. */
 #define TAIL_OF_FEW  2.0
 #define TAIL_OF_MANY 1.0
 #define MANY         200

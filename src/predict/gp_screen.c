@@ -232,8 +232,7 @@ static void fill_weights(screen *s, const tri_model *m, double resource)
             (float)(2 * SURE * ROUNDING * most * (8 + sqrt((double)s->d)));
 }
 
-/* ---- the best samples -----------------------------------------------------
- */
+/* ---- the best samples --------------------------------------------------- */
 
 /* 0: no memory. */
 static int choose_few(screen *s, const tri_model *m, int most)
@@ -341,8 +340,7 @@ static void screen_block(const screen *s, double centre, const float *x, int n,
     }
 }
 
-/* ---- rounding ---------------------------------------------------------------
- */
+/* ---- rounding ----------------------------------------------------------- */
 
 typedef struct probe { /* rows in both precisions */
     int n;

@@ -16,8 +16,10 @@
 #define LOOKED_AT 8
 /* Earlier ones for which more are looked at. */
 #define BEFORE_MOST 64
-#define LIKELY      0.6
-#define BLOCK       64
+/* Of what a source gives even odds nothing is tried on its word: it saw another
+ * machine or model. */
+#define LIKELY 0.6
+#define BLOCK  64
 
 /* ---- life ---------------------------------------------------------------- */
 
@@ -184,8 +186,7 @@ tri_status tri_transfer_create(const tri_encoding *e, const tri_study *study,
     return TRI_OK;
 }
 
-/* ---- what they say --------------------------------------------------------
- */
+/* ---- what they say ------------------------------------------------------ */
 
 int tri_transfer_is_used(const tri_transfer *t)
 {
@@ -404,8 +405,7 @@ tri_status tri_transfer_best(const tri_transfer *t, const tri_pool *pool,
     return st;
 }
 
-/* ---- telling --------------------------------------------------------------
- */
+/* ---- telling ------------------------------------------------------------ */
 
 /* What the clause for it says, but for its numbers. */
 static int state_of(const tri_transfer *t, const tri_source *s)

@@ -12,14 +12,21 @@
 #define FOLDS 5
 /* Results before which there is no cross-validation. */
 #define VALIDATED 5
-/* Until so many each result is reason to ask again, then growth by this. */
+/* Until so many each result is reason to ask again, being a good part of all;
+ * then growth by this, so that the number of trials, which are of several
+ * models each, is that of the results' logarithm. */
 #define EACH   12
 #define GROWTH 1.2
-/* How many results of its own the trust in a weight of one is worth. */
+/* How many results of its own the trust in a weight of one is worth: as one
+ * that is a deviation off, since that is all that is known before the first. */
 #define TRUST 1.0
-/* With and without must differ by this much: a weight was fitted too. */
+/* With and without must differ by this much: a weight was fitted too, which by
+ * chance explains one part in n of the squares of n results, and the trial
+ * begins to matter with some thirty. */
 #define BETTER 0.97
-/* Peaks that differ by more are those of another model. */
+/* Peaks that differ by more are those of another model: allocators and versions
+ * of libraries change some of a peak, twice the layers or columns most of it.
+ */
 #define PEAKS_ALIKE 1.25
 
 typedef struct trial {

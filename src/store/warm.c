@@ -165,7 +165,7 @@ static double compared(const tri_study *there, const tri_study *here,
                                     : r->objective * r->ranks;
 }
 
-/* Whether the rows from `at` on are those of another source before them. */
+/* The source before them that has the rows mine[n_mine] too; NULL. */
 static const char *same_as(const tri_warm_row *rows, int n,
                            const tri_warm_row *mine, int n_mine)
 {

@@ -95,7 +95,8 @@ static void few(void **state)
     }
 }
 
-/* In single precision it says no more than that, and is as unsure. */
+/* In single precision: a mean at most that, a deviation at least, neither by
+ * far. */
 static void screening(void **state)
 {
     tri_world w;
@@ -103,6 +104,7 @@ static void screening(void **state)
     tri_model *m;
     double mean[N], sd[N];
     float fast[N], most[N];
+    double loose = 0, wide = 0;
     float *x;
 
     (void)state;
@@ -110,15 +112,21 @@ static void screening(void **state)
     s = tri_world_samples(&w, N / 2, 0);
     assert_int_equal(tri_predictor_trend.fit(w.e, &s, 1, NULL, &m), TRI_OK);
     x = malloc((size_t)N * (size_t)w.width * sizeof *x);
+    assert_non_null(x);
     for (int i = 0; i < N * w.width; i++) {
         x[i] = (float)w.x[i];
+        w.x[i] = (double)x[i];
     }
     tri_predictor_trend.predict(m, w.x, N, 1, mean, sd);
     tri_predictor_trend.screen(m, x, N, 1, fast, most);
     for (int i = 0; i < N; i++) {
-        assert_true((double)fast[i] < mean[i] + 1e-3);
-        assert_true((double)most[i] > 0.99 * sd[i] - 1e-3);
+        assert_true((double)fast[i] <= mean[i] && (double)most[i] >= sd[i]);
+        loose = fmax(loose, mean[i] - (double)fast[i]);
+        wide = fmax(wide, (double)most[i] - sd[i]);
     }
+    print_message("means at most %.2g below, deviations %.2g above\n", loose,
+                  wide);
+    assert_true(loose < 0.1 && wide < 0.1);
     free(x);
     tri_predictor_trend.destroy(m);
     tri_world_fini(&w);
