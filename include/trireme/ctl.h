@@ -235,7 +235,9 @@ typedef struct tri_progress {
     int64_t repeated_steps;
     int64_t best_trial; /* -1: none */
     double best, best_lo, best_hi;
-    int ranks_total, ranks_busy, ranks_struck;
+    int ranks_total, ranks_busy;
+    int ranks_struck;   /* by the controller: their group did not answer */
+    int ranks_lost;     /* gone or silent, as the launcher or a group found */
     int ranks_benched;  /* slow, see trireme/slow.h */
     int64_t remeasured; /* runs of the search repeated elsewhere for that */
     int64_t failures[TRI_REASON_COUNT]; /* runs failed and lost */

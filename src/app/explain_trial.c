@@ -99,8 +99,7 @@ static void learn(about *a, const tri_story *story)
     find_finals(a);
 }
 
-/* ---- sentences ------------------------------------------------------------
- */
+/* ---- sentences ---------------------------------------------------------- */
 
 /* Why it was tried. */
 static const char *why_tried(const about *a)
@@ -256,7 +255,8 @@ static char *why_stopped(const about *a, char *buf, size_t bytes)
         snprintf(buf, bytes,
                  "it is parked: it needs %d ranks, and the pool has %d",
                  a->v.ranks,
-                 a->progress.ranks_total - a->progress.ranks_struck);
+                 a->progress.ranks_total - a->progress.ranks_struck -
+                         a->progress.ranks_lost);
         break;
     case TRI_TRIAL_RUNNING:
     case TRI_TRIAL_PROMOTED:
@@ -306,8 +306,7 @@ static char *surprise(const about *a, char *buf, size_t bytes)
     return buf;
 }
 
-/* ---- JSON -----------------------------------------------------------------
- */
+/* ---- JSON --------------------------------------------------------------- */
 
 static json_t *proposal_json(const about *a)
 {
@@ -436,8 +435,7 @@ static void print_json(const about *a)
     tri_app_json_print(o);
 }
 
-/* ---- for people ------------------------------------------------------------
- */
+/* ---- for people --------------------------------------------------------- */
 
 static void print_prediction(const about *a)
 {

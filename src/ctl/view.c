@@ -206,6 +206,8 @@ void tri_ctl_progress(const tri_ctl *ctl, tri_progress *out)
                           .ranks_total = ctl->n_ranks,
                           .ranks_busy = ctl->n_busy,
                           .ranks_struck = ctl->n_struck,
+                          .ranks_lost =
+                                  ctl->n_ranks - ctl->n_up - ctl->n_struck,
                           .ranks_benched = ctl->n_benched,
                           .remeasured = ctl->n_repeated,
                           .end_status = ctl->end_status,

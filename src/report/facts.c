@@ -48,6 +48,7 @@ static json_t *machine(const tri_report_part *p)
     tri_ctl_progress(p->ctl, &s);
     add(a, "ranks in the pool", json_integer(s.ranks_total));
     add(a, "ranks struck", json_integer(s.ranks_struck));
+    add(a, "ranks lost", json_integer(s.ranks_lost));
     if (s.ranks_benched > 0) {
         add(a, "ranks benched as slow", json_integer(s.ranks_benched));
     }

@@ -236,6 +236,11 @@ static int check(const tri_tuned *t, int trials)
 
 static void check_struck(const tri_ctl *ctl, int rank)
 {
+    tri_progress p;
+
+    tri_ctl_progress(ctl, &p);
+    assert_int_equal(p.ranks_lost, rank > 0);
+    assert_int_equal(p.ranks_struck, 0);
     for (int i = 0; i < tri_ctl_n_ranks(ctl); i++) {
         tri_rank_view r;
 
