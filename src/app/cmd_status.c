@@ -224,6 +224,7 @@ static void print_json(const standing *s)
     json_object_set_new(ranks, "total", json_integer(p->ranks_total));
     json_object_set_new(ranks, "busy", json_integer(p->ranks_busy));
     json_object_set_new(ranks, "struck", json_integer(p->ranks_struck));
+    json_object_set_new(ranks, "lost", json_integer(p->ranks_lost));
     json_object_set_new(ranks, "benched", json_integer(p->ranks_benched));
     json_object_set_new(o, "study",
                         tri_app_json_text(tri_ctl_study(s->ctl)->name));
@@ -329,8 +330,8 @@ static void print_text(const standing *s)
                "losses\n",
                p->repeated_steps);
     }
-    printf("ranks     %d busy of %d, %d struck", p->ranks_busy, p->ranks_total,
-           p->ranks_struck);
+    printf("ranks     %d busy of %d, %d struck, %d lost", p->ranks_busy,
+           p->ranks_total, p->ranks_struck, p->ranks_lost);
     if (p->ranks_benched > 0) {
         printf(", %d slow and benched", p->ranks_benched);
     }
