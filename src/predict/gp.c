@@ -9,6 +9,7 @@
  */
 #include "src/predict/gp.h"
 #include "src/predict/lapack.h"
+#include "src/predict/samples.h"
 
 #include <cblas.h>
 #include <math.h>
@@ -173,16 +174,6 @@ static tri_status factor(tri_model *m)
 
 /* ---- fit ----------------------------------------------------------------- */
 
-static int resources_differ(const tri_samples *s)
-{
-    for (int i = 1; s->resource && i < s->n; i++) {
-        if (s->resource[i] != s->resource[0]) {
-            return 1;
-        }
-    }
-    return 0;
-}
-
 /* Hold at most `most` of the samples. */
 static void take(tri_model *m, const tri_samples *s, tri_gp_choice *c, int most)
 {
@@ -268,7 +259,7 @@ tri_status tri_gp_fit(const tri_encoding *e, const tri_samples *s,
         st = TRI_FAIL(TRI_ENOMEM, "no memory for a model");
     }
     if (st == TRI_OK) {
-        tri_gp_form_init(&m->form, e, resources_differ(s));
+        tri_gp_form_init(&m->form, e, tri_resources_differ(s));
         for (int i = 0; i < s->n && s->resource; i++) {
             m->top = fmax(m->top, s->resource[i]);
         }
@@ -397,7 +388,7 @@ static int begins_alike(const tri_model *m, const tri_samples *s)
     size_t d = (size_t)m->form.width;
 
     if (s->n < m->n || s->n > KEEP_MOST ||
-        resources_differ(s) != m->form.has_resource) {
+        tri_resources_differ(s) != m->form.has_resource) {
         return 0;
     }
     for (int i = 0; i < s->n && m->form.has_resource; i++) {

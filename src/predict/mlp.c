@@ -13,6 +13,8 @@
  */
 #include "src/predict/mlp.h"
 #include "src/predict/folds.h"
+#include "src/predict/members.h"
+#include "src/predict/samples.h"
 
 #include <assert.h>
 #include <math.h>
@@ -21,14 +23,10 @@
 #include <string.h>
 
 #define FOLDS   5
-#define MEMBERS 10
+#define MEMBERS TRI_MEMBERS
 #define H       TRI_NET_H
 /* Rows at a time. */
-#define BLOCK 64
-/* Of the values' own deviation: what no predicted one is below. */
-#define LEAST_SD 0.01
-/* A member's disagreements are few: so many more of the mean size. */
-#define SHRINK 3
+#define BLOCK TRI_MEMBERS_BLOCK
 /* A column that hardly varies is not blown up. */
 #define LEAST_SCALE 0.05
 /* Squared distance, in columns, at which a pending run tells e^-1/2. */
@@ -36,17 +34,13 @@
 
 struct tri_model {
     tri_net_loss loss;
-    int n, width, has_resource;
-    int flat;                               /* nothing was learned from */
-    double mean, scale;                     /* of the values */
+    tri_members all; /* what they are together */
+    int width, has_resource;
     float *shift, *by;                      /* of columns */
     float *p;                               /* MEMBERS networks */
     double centre[MEMBERS], level[MEMBERS]; /* of their scores */
     double slope, offset; /* from scores to standardised values */
-    /* of samples left out, standardised: the mean square of the error, and
-     * the variance between members */
-    double error, between;
-    int n_pending, room;
+    int room;
     float *pending; /* rows */
 };
 
@@ -71,16 +65,6 @@ static void mlp_destroy(tri_model *m)
 }
 
 /* ---- rows --------------------------------------------------------------- */
-
-static int resources_differ(const tri_samples *s)
-{
-    for (int i = 1; s->resource && i < s->n; i++) {
-        if (s->resource[i] != s->resource[0]) {
-            return 1;
-        }
-    }
-    return 0;
-}
 
 static void set_row(const tri_model *m, const double *x, double resource,
                     float *row)
@@ -124,13 +108,13 @@ static void standardise_values(tri_model *m, const double *y, int n)
     double square = 0;
 
     for (int i = 0; i < n; i++) {
-        m->mean += y[i] / n;
+        m->all.mean += y[i] / n;
     }
     for (int i = 0; i < n; i++) {
-        square += (y[i] - m->mean) * (y[i] - m->mean) / n;
+        square += (y[i] - m->all.mean) * (y[i] - m->all.mean) / n;
     }
-    m->flat = !(square > 0);
-    m->scale = m->flat ? 1 : sqrt(square);
+    m->all.flat = !(square > 0);
+    m->all.scale = m->all.flat ? 1 : sqrt(square);
 }
 
 /* ---- calibration -------------------------------------------------------- */
@@ -176,9 +160,9 @@ static void calibrate(tri_model *m, const float *said, const float *apart,
     /* one sample more that explains nothing: a few do not make a slope */
     m->slope = fmax(xy, 0) / (xx + 1.0 / n);
     m->offset = -m->slope * mean;
-    m->error = yy - 2 * m->slope * xy + m->slope * m->slope * xx;
-    m->error = (fmax(m->error, 0) * n + 1) / (n + 1);
-    m->between = (split * m->slope * m->slope * n + 1) / (n + 1);
+    m->all.error = yy - 2 * m->slope * xy + m->slope * m->slope * xx;
+    m->all.error = (fmax(m->all.error, 0) * n + 1) / (n + 1);
+    m->all.between = (split * m->slope * m->slope * n + 1) / (n + 1);
 }
 
 /* ---- fit ---------------------------------------------------------------- */
@@ -192,7 +176,7 @@ typedef struct workspace { /* of a fit */
 
 static int workspace_init(workspace *r, const tri_model *m)
 {
-    size_t n = (size_t)m->n;
+    size_t n = (size_t)m->all.n;
 
     r->x = malloc(n * ((size_t)columns_of(m) + 4 + 2 * H) * sizeof *r->x);
     r->fold = malloc(n * sizeof *r->fold);
@@ -216,7 +200,7 @@ static void workspace_fini(workspace *r)
 /* What a member, of two, says of the samples that it left out. */
 static void note(const tri_model *m, int k, workspace *r, int left_out)
 {
-    for (int i = 0; i < m->n; i++) {
+    for (int i = 0; i < m->all.n; i++) {
         double z = ((double)r->score[i] - m->centre[k]) * m->level[k];
 
         if (r->fold[i] == left_out) {
@@ -229,22 +213,22 @@ static void note(const tri_model *m, int k, workspace *r, int left_out)
 static tri_status learn_members(tri_model *m, workspace *r, int n_folds,
                                 uint64_t seed, const tri_cancel *cancel)
 {
-    tri_net_data data = {m->n, columns_of(m), r->x, r->y, cancel};
+    tri_net_data data = {m->all.n, columns_of(m), r->x, r->y, cancel};
 
-    memset(r->said, 0, (size_t)m->n * sizeof *r->said);
-    memset(r->apart, 0, (size_t)m->n * sizeof *r->apart);
+    memset(r->said, 0, (size_t)m->all.n * sizeof *r->said);
+    memset(r->apart, 0, (size_t)m->all.n * sizeof *r->apart);
     for (int k = 0; k < MEMBERS; k++) {
         float *p = m->p + (size_t)k * net_size(m);
 
         TRI_TRY(tri_net_train(&data, r->fold, k % n_folds, m->loss, seed,
                               (uint64_t)k, p));
-        tri_net_scores(p, data.d, r->x, m->n, r->hidden, r->score);
-        standardise_scores(m, k, r->score, m->n);
+        tri_net_scores(p, data.d, r->x, m->all.n, r->hidden, r->score);
+        standardise_scores(m, k, r->score, m->all.n);
         if (k < 2 * n_folds) {
             note(m, k, r, k % n_folds);
         }
     }
-    calibrate(m, r->said, r->apart, r->y, m->n);
+    calibrate(m, r->said, r->apart, r->y, m->all.n);
     return TRI_OK;
 }
 
@@ -256,14 +240,14 @@ static tri_status learn(tri_model *m, const tri_samples *s, workspace *r,
     TRI_TRY(tri_folds_deal(s->x, s->n, s->width, FOLDS, s->n, seed, r->fold,
                            &n_folds));
     if (n_folds < 2) { /* one configuration says nothing of others */
-        m->flat = 1;
+        m->all.flat = 1;
         return TRI_OK;
     }
     for (int i = 0; i < s->n; i++) {
         set_row(m, s->x + (size_t)i * (size_t)m->width,
                 m->has_resource ? s->resource[i] : 1,
                 r->x + (size_t)i * (size_t)columns_of(m));
-        r->y[i] = (float)((s->y[i] - m->mean) / m->scale);
+        r->y[i] = (float)((s->y[i] - m->all.mean) / m->all.scale);
     }
     return learn_members(m, r, n_folds, seed, s->cancel);
 }
@@ -283,10 +267,10 @@ static tri_status fit_into(tri_model *m, const tri_samples *s, uint64_t seed)
     standardise_columns(m, s);
     standardise_values(m, s->y, s->n);
     /* about the mean: what the samples are, with one more that is off */
-    m->error = m->flat ? 1 / (s->n + 1.0) : 1;
-    m->between = 1;
-    if (m->flat || columns_of(m) == 0) {
-        m->flat = 1;
+    m->all.error = m->all.flat ? 1 / (s->n + 1.0) : 1;
+    m->all.between = 1;
+    if (m->all.flat || columns_of(m) == 0) {
+        m->all.flat = 1;
         return TRI_OK;
     }
     st = workspace_init(&r, m) ? learn(m, s, &r, seed)
@@ -312,9 +296,9 @@ static tri_status fit(tri_net_loss loss, const tri_samples *s, uint64_t seed,
         return TRI_FAIL(TRI_ENOMEM, "no memory for a model");
     }
     m->loss = loss;
-    m->n = s->n;
+    m->all.n = s->n;
     m->width = s->width;
-    m->has_resource = resources_differ(s);
+    m->has_resource = tri_resources_differ(s);
     st = fit_into(m, s, seed);
     if (st != TRI_OK) {
         mlp_destroy(m);
@@ -345,10 +329,8 @@ static tri_status square_fit(const tri_encoding *e, const tri_samples *s,
 /* ---- predict ------------------------------------------------------------ */
 
 typedef struct block { /* of rows to predict */
-    int n;
-    float *x, *hidden, *score;           /* BLOCK x columns, x 2 H, x MEMBERS */
-    double mean[BLOCK], variance[BLOCK]; /* of standardised values */
-    double member[MEMBERS][BLOCK];
+    tri_members_block all;
+    float *x, *hidden, *score; /* BLOCK x columns, x 2 H, x MEMBERS */
 } block;
 
 static int block_init(block *b, const tri_model *m)
@@ -370,7 +352,7 @@ static double left_of(const tri_model *m, const float *x)
     int d = columns_of(m);
     double left = 1;
 
-    for (int p = 0; p < m->n_pending; p++) {
+    for (int p = 0; p < m->all.n_pending; p++) {
         const float *its = m->pending + (size_t)p * (size_t)d;
         float square = 0;
         double k;
@@ -388,21 +370,13 @@ static void ask_members(const tri_model *m, block *b)
 {
     for (int k = 0; k < MEMBERS; k++) {
         tri_net_scores(m->p + (size_t)k * net_size(m), columns_of(m), b->x,
-                       b->n, b->hidden, b->score);
-        for (int i = 0; i < b->n; i++) {
+                       b->all.n, b->hidden, b->score);
+        for (int i = 0; i < b->all.n; i++) {
             double z = ((double)b->score[i] - m->centre[k]) * m->level[k];
 
-            b->member[k][i] = m->offset + m->slope * z;
+            b->all.member[k][i] = m->offset + m->slope * z;
         }
     }
-}
-
-/* Of members' disagreement about one row: the variance of the prediction. */
-static double variance_of(const tri_model *m, double square)
-{
-    double between = (square + SHRINK * m->between) / (MEMBERS - 1 + SHRINK);
-
-    return m->error * between / m->between;
 }
 
 /* b->x is set. */
@@ -410,34 +384,23 @@ static void predict_block(const tri_model *m, block *b)
 {
     int d = columns_of(m);
 
-    if (m->flat) {
-        memset(b->member, 0, sizeof b->member);
+    if (m->all.flat) {
+        memset(b->all.member, 0, sizeof b->all.member);
     } else {
         ask_members(m, b);
     }
-    for (int i = 0; i < b->n; i++) {
-        double mean = 0;
-        double square = 0;
-
-        for (int k = 0; k < MEMBERS; k++) {
-            mean += b->member[k][i] / MEMBERS;
-        }
-        for (int k = 0; k < MEMBERS; k++) {
-            square += (b->member[k][i] - mean) * (b->member[k][i] - mean);
-        }
-        b->mean[i] = mean;
-        b->variance[i] = (m->flat ? m->error : variance_of(m, square)) *
-                                 left_of(m, b->x + (size_t)i * (size_t)d) +
-                         LEAST_SD * LEAST_SD;
+    tri_members_agree(&m->all, &b->all);
+    for (int i = 0; i < b->all.n; i++) {
+        tri_members_leave(&b->all, i, left_of(m, b->x + (size_t)i * (size_t)d));
     }
 }
 
 /* Where there is no memory, what is known without the networks. */
 static void predict_nothing(const tri_model *m, block *b)
 {
-    for (int i = 0; i < b->n; i++) {
-        b->mean[i] = 0;
-        b->variance[i] = 1;
+    for (int i = 0; i < b->all.n; i++) {
+        b->all.mean[i] = 0;
+        b->all.variance[i] = 1;
     }
     (void)m;
 }
@@ -450,8 +413,8 @@ static void mlp_predict(const tri_model *m, const double *x, int n,
     size_t d = (size_t)columns_of(m);
 
     for (int i = 0; i < n; i += BLOCK) {
-        b.n = n - i < BLOCK ? n - i : BLOCK;
-        for (int k = 0; ok && k < b.n; k++) {
+        b.all.n = n - i < BLOCK ? n - i : BLOCK;
+        for (int k = 0; ok && k < b.all.n; k++) {
             set_row(m, x + (size_t)(i + k) * (size_t)m->width, resource,
                     b.x + (size_t)k * d);
         }
@@ -460,10 +423,10 @@ static void mlp_predict(const tri_model *m, const double *x, int n,
         } else {
             predict_nothing(m, &b);
         }
-        for (int k = 0; k < b.n; k++) {
-            mean[i + k] = m->mean + m->scale * b.mean[k];
+        for (int k = 0; k < b.all.n; k++) {
+            mean[i + k] = m->all.mean + m->all.scale * b.all.mean[k];
             if (sd) {
-                sd[i + k] = m->scale * sqrt(b.variance[k]);
+                sd[i + k] = m->all.scale * sqrt(b.all.variance[k]);
             }
         }
     }
@@ -479,7 +442,7 @@ static tri_status mlp_add(tri_model *m, const double *x, double y,
     size_t d = (size_t)columns_of(m);
 
     (void)y;
-    if (m->n_pending == m->room) {
+    if (m->all.n_pending == m->room) {
         int room = 2 * m->room + 16;
         float *grown =
                 realloc(m->pending, ((size_t)room * d + 1) * sizeof *grown);
@@ -490,66 +453,42 @@ static tri_status mlp_add(tri_model *m, const double *x, double y,
         m->pending = grown;
         m->room = room;
     }
-    set_row(m, x, resource, m->pending + (size_t)m->n_pending * d);
-    m->n_pending++;
+    set_row(m, x, resource, m->pending + (size_t)m->all.n_pending * d);
+    m->all.n_pending++;
     return TRI_OK;
 }
 
 static void mlp_truncate(tri_model *m, int n)
 {
-    if (n < m->n + m->n_pending) {
-        m->n_pending = n > m->n ? n - m->n : 0;
-    }
+    tri_members_truncate(&m->all, n);
 }
 
 static int mlp_size(const tri_model *m)
 {
-    return m->n + m->n_pending;
+    return tri_members_size(&m->all);
 }
 
 /* ---- draw --------------------------------------------------------------- */
 
-/* The mean, members' deviations from it in one random mixture for all rows,
- * and what their mean disagreement adds, of each row by itself. */
-static void draw_block(const tri_model *m, block *b, const double *z,
-                       tri_rng *rng, double *out)
-{
-    double many = MEMBERS - 1 + SHRINK;
-    double larger = sqrt(m->error / m->between / many);
-    double apart = sqrt(m->flat ? m->error : variance_of(m, 0));
-
-    for (int i = 0; i < b->n; i++) {
-        double v = b->mean[i] + apart * tri_rng_normal(rng);
-
-        for (int k = 0; k < MEMBERS; k++) {
-            v += larger * z[k] * (b->member[k][i] - b->mean[i]);
-        }
-        out[i] = m->mean + m->scale * v;
-    }
-}
-
 static tri_status mlp_draw(const tri_model *m, const double *x, int n,
                            double resource, uint64_t seed, double *out)
 {
-    tri_rng rng = tri_rng_stream(seed, 0, TRI_RNG_EXPLORE);
+    tri_members_draw draw;
     size_t d = (size_t)columns_of(m);
-    double z[MEMBERS];
     block b;
 
     if (!block_init(&b, m)) {
         return TRI_FAIL(TRI_ENOMEM, "no memory for a draw");
     }
-    for (int k = 0; k < MEMBERS; k++) {
-        z[k] = tri_rng_normal(&rng);
-    }
+    tri_members_draw_init(&draw, &m->all, seed);
     for (int i = 0; i < n; i += BLOCK) {
-        b.n = n - i < BLOCK ? n - i : BLOCK;
-        for (int k = 0; k < b.n; k++) {
+        b.all.n = n - i < BLOCK ? n - i : BLOCK;
+        for (int k = 0; k < b.all.n; k++) {
             set_row(m, x + (size_t)(i + k) * (size_t)m->width, resource,
                     b.x + (size_t)k * d);
         }
         predict_block(m, &b);
-        draw_block(m, &b, z, &rng, out + i);
+        tri_members_draw_block(&draw, &b.all, out + i);
     }
     free(b.x);
     return TRI_OK;
@@ -561,7 +500,7 @@ static void mlp_describe(const tri_model *m, char *buf, size_t bytes)
              "members=%d hidden=%dx2 loss=%s slope=%.3g error=%.3g "
              "between=%.3g n=%d",
              MEMBERS, H, m->loss == TRI_NET_RANK ? "rank" : "square", m->slope,
-             sqrt(m->error), sqrt(m->between), m->n);
+             sqrt(m->all.error), sqrt(m->all.between), m->all.n);
 }
 
 const tri_predictor_ops tri_predictor_mlp = {

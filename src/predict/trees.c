@@ -16,6 +16,8 @@
  */
 #include "src/predict/trees.h"
 #include "src/predict/folds.h"
+#include "src/predict/members.h"
+#include "src/predict/samples.h"
 #include "trireme/predict.h"
 #include "trireme/rng.h"
 
@@ -25,30 +27,23 @@
 #include <string.h>
 
 #define FOLDS   5
-#define MEMBERS 10
+#define MEMBERS TRI_MEMBERS
 #define ROUNDS  20
 #define TREES   (MEMBERS * ROUNDS)
 /* Fewer samples than this are not divided; of a few samples, fewer. */
 #define SPLIT_MOST  5
 #define SPLIT_LEAST 2
 #define SPLIT_EVERY 20
-/* Of the values' own deviation: what no predicted one is below. */
-#define LEAST_SD 0.01
-/* A member's disagreements are few: so many more of the mean size. */
-#define SHRINK 3
 /* Rows at a time, and columns to a vector. */
-#define BLOCK 64
+#define BLOCK TRI_MEMBERS_BLOCK
 #define LANES TRI_TREES_LANES
 
 struct tri_model {
     tri_trees trees;
-    int n, width;
+    tri_members all; /* what they are together */
+    int width;
     int has_resource;
-    double mean, scale; /* of the values */
-    /* of samples left out, standardised: the mean square of the error, and
-     * the variance between members */
-    double error, between;
-    int n_pending, room;
+    int room;
     int *pending; /* leaves: TREES of each */
 };
 
@@ -62,16 +57,6 @@ static void trees_destroy(tri_model *m)
 }
 
 /* ---- fit ---------------------------------------------------------------- */
-
-static int resources_differ(const tri_samples *s)
-{
-    for (int i = 1; s->resource && i < s->n; i++) {
-        if (s->resource[i] != s->resource[0]) {
-            return 1;
-        }
-    }
-    return 0;
-}
 
 static int stride_of(const tri_model *m)
 {
@@ -95,14 +80,14 @@ static void standardise(tri_model *m, const double *y, int n)
 {
     double square = 0;
 
-    m->mean = 0;
+    m->all.mean = 0;
     for (int i = 0; i < n; i++) {
-        m->mean += y[i] / n;
+        m->all.mean += y[i] / n;
     }
     for (int i = 0; i < n; i++) {
-        square += (y[i] - m->mean) * (y[i] - m->mean) / n;
+        square += (y[i] - m->all.mean) * (y[i] - m->all.mean) / n;
     }
-    m->scale = square > 0 ? sqrt(square) : 1;
+    m->all.scale = square > 0 ? sqrt(square) : 1;
 }
 
 /* [out] sum[n]: what member k predicts of rows x[n][stride]; n <= BLOCK. */
@@ -132,8 +117,8 @@ static void note(tri_model *m, int fold, int n_folds, const float *x,
     for (int i = 0; i < n; i++) {
         double off = (a[i] + b[i]) / 2 - (double)y[i];
 
-        m->error += off * off;
-        m->between += (a[i] - b[i]) * (a[i] - b[i]) / 2;
+        m->all.error += off * off;
+        m->all.between += (a[i] - b[i]) * (a[i] - b[i]) / 2;
     }
 }
 
@@ -145,7 +130,7 @@ static void calibrate(tri_model *m, const tri_trees_data *d, const int *fold,
     size_t w = (size_t)d->stride;
     float y[BLOCK];
 
-    m->error = m->between = 1;
+    m->all.error = m->all.between = 1;
     for (int k = 0; k < n_folds && n_folds > 1; k++) {
         int n = 0;
 
@@ -161,8 +146,8 @@ static void calibrate(tri_model *m, const tri_trees_data *d, const int *fold,
         }
     }
     if (n_folds > 1) {
-        m->error /= d->n + 1;
-        m->between /= d->n + 1;
+        m->all.error /= d->n + 1;
+        m->all.between /= d->n + 1;
     }
 }
 
@@ -210,10 +195,10 @@ static tri_status grow(tri_model *m, const tri_samples *s, uint64_t seed)
             set_row(m, s->x + (size_t)i * (size_t)m->width,
                     m->has_resource ? s->resource[i] : 1,
                     x + (size_t)i * (size_t)w);
-            y[i] = (float)((s->y[i] - m->mean) / m->scale);
+            y[i] = (float)((s->y[i] - m->all.mean) / m->all.scale);
         }
-        st = grow_from(m, &(tri_trees_data){s->n, w, x, y, s->cancel}, fold, n_folds,
-                       seed);
+        st = grow_from(m, &(tri_trees_data){s->n, w, x, y, s->cancel}, fold,
+                       n_folds, seed);
     }
     free(x);
     free(fold);
@@ -236,9 +221,9 @@ static tri_status trees_fit(const tri_encoding *e, const tri_samples *s,
     if (!m) {
         return TRI_FAIL(TRI_ENOMEM, "no memory for a model");
     }
-    m->n = s->n;
+    m->all.n = s->n;
     m->width = s->width;
-    m->has_resource = resources_differ(s);
+    m->has_resource = tri_resources_differ(s);
     st = grow(m, s, seed);
     if (st != TRI_OK) {
         trees_destroy(m);
@@ -251,17 +236,15 @@ static tri_status trees_fit(const tri_encoding *e, const tri_samples *s,
 /* ---- predict ------------------------------------------------------------ */
 
 typedef struct block { /* of rows to predict */
-    int n;
+    tri_members_block all;
     float *x; /* BLOCK x stride */
     int *met; /* n_pending x BLOCK: trees that put both together */
-    double member[MEMBERS][BLOCK];
-    double mean[BLOCK], variance[BLOCK]; /* of standardised values */
 } block;
 
 static int block_init(block *b, const tri_model *m)
 {
     b->x = malloc(BLOCK * (size_t)stride_of(m) * sizeof *b->x);
-    b->met = malloc((BLOCK * (size_t)m->n_pending + 1) * sizeof *b->met);
+    b->met = malloc((BLOCK * (size_t)m->all.n_pending + 1) * sizeof *b->met);
     return b->x && b->met;
 }
 
@@ -274,11 +257,11 @@ static void block_fini(block *b)
 /* Which trees put rows and pending runs together. */
 static void meet(const tri_model *m, block *b, int tree, const int *leaf)
 {
-    for (int p = 0; p < m->n_pending; p++) {
+    for (int p = 0; p < m->all.n_pending; p++) {
         int *met = b->met + (size_t)p * BLOCK;
         int its = m->pending[p * TREES + tree];
 
-        for (int i = 0; i < b->n; i++) {
+        for (int i = 0; i < b->all.n; i++) {
             met[i] += leaf[i] == its;
         }
     }
@@ -289,7 +272,7 @@ static double left_of(const tri_model *m, const block *b, int i)
 {
     double left = 1;
 
-    for (int p = 0; p < m->n_pending; p++) {
+    for (int p = 0; p < m->all.n_pending; p++) {
         double k = (double)b->met[(size_t)p * BLOCK + (size_t)i] / TREES;
 
         left *= 1 - k * k;
@@ -301,44 +284,26 @@ static void ask_members(const tri_model *m, block *b)
 {
     int leaf[BLOCK];
 
-    memset(b->met, 0, BLOCK * (size_t)m->n_pending * sizeof *b->met);
-    memset(b->member, 0, sizeof b->member);
+    memset(b->met, 0, BLOCK * (size_t)m->all.n_pending * sizeof *b->met);
+    memset(b->all.member, 0, sizeof b->all.member);
     for (int t = 0; t < TREES; t++) {
-        double *sum = b->member[t / ROUNDS];
+        double *sum = b->all.member[t / ROUNDS];
 
-        tri_trees_walk(&m->trees, m->trees.root[t], b->x, b->n, leaf);
-        for (int i = 0; i < b->n; i++) {
+        tri_trees_walk(&m->trees, m->trees.root[t], b->x, b->all.n, leaf);
+        for (int i = 0; i < b->all.n; i++) {
             sum[i] += (double)m->trees.node[leaf[i]].value;
         }
         meet(m, b, t, leaf);
     }
 }
 
-/* Of members' disagreement about one row: the variance of the prediction. */
-static double variance_of(const tri_model *m, double square)
-{
-    double between = (square + SHRINK * m->between) / (MEMBERS - 1 + SHRINK);
-
-    return m->error * between / m->between;
-}
-
 /* b->x is set. */
 static void predict_block(const tri_model *m, block *b)
 {
     ask_members(m, b);
-    for (int i = 0; i < b->n; i++) {
-        double mean = 0;
-        double square = 0;
-
-        for (int k = 0; k < MEMBERS; k++) {
-            mean += b->member[k][i] / MEMBERS;
-        }
-        for (int k = 0; k < MEMBERS; k++) {
-            square += (b->member[k][i] - mean) * (b->member[k][i] - mean);
-        }
-        b->mean[i] = mean;
-        b->variance[i] =
-                variance_of(m, square) * left_of(m, b, i) + LEAST_SD * LEAST_SD;
+    tri_members_agree(&m->all, &b->all);
+    for (int i = 0; i < b->all.n; i++) {
+        tri_members_leave(&b->all, i, left_of(m, b, i));
     }
 }
 
@@ -350,18 +315,19 @@ static void trees_predict(const tri_model *m, const double *x, int n,
     size_t w = (size_t)stride_of(m);
 
     for (int i = 0; i < n; i += BLOCK) {
-        b.n = n - i < BLOCK ? n - i : BLOCK;
-        for (int k = 0; ok && k < b.n; k++) {
+        b.all.n = n - i < BLOCK ? n - i : BLOCK;
+        for (int k = 0; ok && k < b.all.n; k++) {
             set_row(m, x + (size_t)(i + k) * (size_t)m->width, resource,
                     b.x + (size_t)k * w);
         }
         if (ok) {
             predict_block(m, &b);
         }
-        for (int k = 0; k < b.n; k++) {
-            mean[i + k] = ok ? m->mean + m->scale * b.mean[k] : m->mean;
+        for (int k = 0; k < b.all.n; k++) {
+            mean[i + k] = ok ? m->all.mean + m->all.scale * b.all.mean[k]
+                             : m->all.mean;
             if (sd) {
-                sd[i + k] = m->scale * (ok ? sqrt(b.variance[k]) : 1);
+                sd[i + k] = m->all.scale * (ok ? sqrt(b.all.variance[k]) : 1);
             }
         }
     }
@@ -377,8 +343,8 @@ static void trees_screen(const tri_model *m, const float *x, int n,
     float share = m->has_resource ? (float)log(resource) : 0;
 
     for (int i = 0; i < n; i += BLOCK) {
-        b.n = n - i < BLOCK ? n - i : BLOCK;
-        for (int k = 0; ok && k < b.n; k++) {
+        b.all.n = n - i < BLOCK ? n - i : BLOCK;
+        for (int k = 0; ok && k < b.all.n; k++) {
             float *row = b.x + (size_t)k * w;
 
             memset(row, 0, w * sizeof *row);
@@ -389,9 +355,11 @@ static void trees_screen(const tri_model *m, const float *x, int n,
         if (ok) {
             predict_block(m, &b);
         }
-        for (int k = 0; k < b.n; k++) {
-            mean[i + k] = (float)(m->mean + (ok ? m->scale * b.mean[k] : 0));
-            sd[i + k] = (float)(m->scale * (ok ? sqrt(b.variance[k]) : 1));
+        for (int k = 0; k < b.all.n; k++) {
+            mean[i + k] = (float)(m->all.mean +
+                                  (ok ? m->all.scale * b.all.mean[k] : 0));
+            sd[i + k] =
+                    (float)(m->all.scale * (ok ? sqrt(b.all.variance[k]) : 1));
         }
     }
     block_fini(&b);
@@ -407,7 +375,7 @@ static tri_status trees_add(tri_model *m, const double *x, double y,
     tri_status st = TRI_OK;
 
     (void)y;
-    if (row && m->n_pending == m->room) {
+    if (row && m->all.n_pending == m->room) {
         int room = 2 * m->room + 16;
         int *grown = realloc(m->pending, (size_t)room * TREES * sizeof *grown);
 
@@ -416,15 +384,15 @@ static tri_status trees_add(tri_model *m, const double *x, double y,
             m->room = room;
         }
     }
-    if (!row || m->n_pending == m->room) {
+    if (!row || m->all.n_pending == m->room) {
         st = TRI_FAIL(TRI_ENOMEM, "no memory for a pending run");
     } else {
         set_row(m, x, resource, row);
         for (int t = 0; t < TREES; t++) {
             tri_trees_walk(&m->trees, m->trees.root[t], row, 1,
-                           &m->pending[m->n_pending * TREES + t]);
+                           &m->pending[m->all.n_pending * TREES + t]);
         }
-        m->n_pending++;
+        m->all.n_pending++;
     }
     free(row);
     return st;
@@ -432,60 +400,36 @@ static tri_status trees_add(tri_model *m, const double *x, double y,
 
 static void trees_truncate(tri_model *m, int n)
 {
-    if (n < m->n + m->n_pending) {
-        m->n_pending = n > m->n ? n - m->n : 0;
-    }
+    tri_members_truncate(&m->all, n);
 }
 
 static int trees_size(const tri_model *m)
 {
-    return m->n + m->n_pending;
+    return tri_members_size(&m->all);
 }
 
 /* ---- draw --------------------------------------------------------------- */
 
-/* The mean, members' deviations from it in one random mixture for all rows,
- * and what their mean disagreement adds, of each row by itself. */
-static void draw_block(const tri_model *m, block *b, const double *z,
-                       tri_rng *rng, double *out)
-{
-    double many = MEMBERS - 1 + SHRINK;
-    double larger = sqrt(m->error / m->between / many);
-    double apart = sqrt(variance_of(m, 0));
-
-    for (int i = 0; i < b->n; i++) {
-        double v = b->mean[i] + apart * tri_rng_normal(rng);
-
-        for (int k = 0; k < MEMBERS; k++) {
-            v += larger * z[k] * (b->member[k][i] - b->mean[i]);
-        }
-        out[i] = m->mean + m->scale * v;
-    }
-}
-
 static tri_status trees_draw(const tri_model *m, const double *x, int n,
                              double resource, uint64_t seed, double *out)
 {
-    tri_rng rng = tri_rng_stream(seed, 0, TRI_RNG_EXPLORE);
+    tri_members_draw d;
     size_t w = (size_t)stride_of(m);
-    double z[MEMBERS];
     block b;
 
     if (!block_init(&b, m)) {
         block_fini(&b);
         return TRI_FAIL(TRI_ENOMEM, "no memory for a draw");
     }
-    for (int k = 0; k < MEMBERS; k++) {
-        z[k] = tri_rng_normal(&rng);
-    }
+    tri_members_draw_init(&d, &m->all, seed);
     for (int i = 0; i < n; i += BLOCK) {
-        b.n = n - i < BLOCK ? n - i : BLOCK;
-        for (int k = 0; k < b.n; k++) {
+        b.all.n = n - i < BLOCK ? n - i : BLOCK;
+        for (int k = 0; k < b.all.n; k++) {
             set_row(m, x + (size_t)(i + k) * (size_t)m->width, resource,
                     b.x + (size_t)k * w);
         }
         predict_block(m, &b);
-        draw_block(m, &b, z, &rng, out + i);
+        tri_members_draw_block(&d, &b.all, out + i);
     }
     block_fini(&b);
     return TRI_OK;
@@ -495,8 +439,8 @@ static void trees_describe(const tri_model *m, char *buf, size_t bytes)
 {
     snprintf(buf, bytes,
              "members=%d trees=%d split=%d error=%.3g between=%.3g n=%d",
-             MEMBERS, TREES, m->trees.split, sqrt(m->error), sqrt(m->between),
-             m->n);
+             MEMBERS, TREES, m->trees.split, sqrt(m->all.error),
+             sqrt(m->all.between), m->all.n);
 }
 
 const tri_predictor_ops tri_predictor_trees = {
