@@ -23,6 +23,7 @@ typedef struct parcel { /* a message on its way, or put aside */
 
 struct tri_channel {
     MPI_Comm comm;
+    int from; /* whom it hears */
     uint32_t epoch;
     parcel *out; /* on their way, any order */
     int n_out;
@@ -48,6 +49,8 @@ tri_status tri_channel_create(MPI_Comm comm, tri_channel **out)
         return st;
     }
     ch->comm = comm;
+    MPI_Comm_rank(comm, &ch->from);
+    ch->from = ch->from == 0 ? MPI_ANY_SOURCE : 0;
     ch->kept_end = &ch->kept;
     tri_buffer_init(&ch->in);
     *out = ch;
@@ -189,7 +192,7 @@ static int take(tri_channel *ch, int *tag)
     int found = 0;
     int bytes = 0;
 
-    if (MPI_Improbe(MPI_ANY_SOURCE, MPI_ANY_TAG, ch->comm, &found, &matched,
+    if (MPI_Improbe(ch->from, MPI_ANY_TAG, ch->comm, &found, &matched,
                     &status) != MPI_SUCCESS ||
         !found) {
         return 0;

@@ -1,6 +1,7 @@
 /*
  * The control channel: packed messages between rank 0 and the others, on a
- * communicator of its own.  Both sides use it.
+ * communicator where the others send each other nothing, or only what is no
+ * concern of rank 0: rank 0 hears all, the others hear rank 0.
  *
  * Sends never block: each message is owned here until MPI is done with it.
  * What arrives malformed, from another version or of another epoch is refused,

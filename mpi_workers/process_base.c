@@ -40,26 +40,59 @@ static int *host_workers(const tri_world *w, int *n, int *mine)
     return ranks;
 }
 
-/* What all were given, by way of the first of them. */
+static int is_missing(tri_status st)
+{
+    return st == TRI_EPEER || st == TRI_ETIMEOUT;
+}
+
+/* Tell those behind `mine` what all were given.  One that has died is taken to
+ * have been given what this one was. */
+static tri_status gather(const tri_world *w, const int *ranks, int n, int mine,
+                         tri_devices_given *given)
+{
+    int one = (int)sizeof *given;
+    tri_status st;
+
+    for (int i = 0; i < n; i++) {
+        st = i > mine ? tri_p2p_receive(w->peers, ranks[i], TAG_GIVEN,
+                                        &given[i], one, PEERS_S)
+                      : TRI_EPEER;
+        if (is_missing(st)) {
+            given[i] = given[mine];
+        } else {
+            TRI_TRY(st);
+        }
+    }
+    for (int i = mine + 1; i < n; i++) {
+        st = tri_p2p_send(w->peers, ranks[i], TAG_ALL_GIVEN, given, n * one,
+                          PEERS_S);
+        if (!is_missing(st)) {
+            TRI_TRY(st);
+        }
+    }
+    return TRI_OK;
+}
+
+/* What all were given, by way of the first of them that lives. */
 static tri_status share(const tri_world *w, const int *ranks, int n, int mine,
                         tri_devices_given *given)
 {
     int one = (int)sizeof *given;
 
-    if (mine > 0) {
-        TRI_TRY(tri_p2p_send(w->peers, ranks[0], TAG_GIVEN, &given[mine], one,
-                             PEERS_S));
-        return tri_p2p_receive(w->peers, ranks[0], TAG_ALL_GIVEN, given,
-                               n * one, PEERS_S);
+    for (int first = 0; first < mine; first++) {
+        tri_status st = tri_p2p_send(w->peers, ranks[first], TAG_GIVEN,
+                                     &given[mine], one, PEERS_S);
+
+        if (st == TRI_OK) {
+            st = tri_p2p_receive(w->peers, ranks[first], TAG_ALL_GIVEN, given,
+                                 n * one, PEERS_S);
+        }
+        if (st != TRI_EPEER) {
+            return st;
+        }
     }
-    for (int i = 1; i < n; i++) {
-        TRI_TRY(tri_p2p_receive(w->peers, ranks[i], TAG_GIVEN, &given[i], one,
-                                PEERS_S));
-    }
-    for (int i = 1; i < n; i++) {
-        TRI_TRY(tri_p2p_send(w->peers, ranks[i], TAG_ALL_GIVEN, given, n * one,
-                             PEERS_S));
-    }
+    TRI_TRY(gather(w, ranks, n, mine, given));
+    tri_error_clear();
     return TRI_OK;
 }
 

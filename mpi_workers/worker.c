@@ -340,6 +340,9 @@ static void prepare(tri_worker *w)
     if (w->study->model.kind == TRI_MODEL_PROCESS) {
         st = tri_process_base_open(&w->world, w->study, &w->base);
     }
+    if (tri_wait_abandoned) {
+        return; /* its end is no trouble of its own */
+    }
     say_hello(w, st == TRI_OK ? "" : tri_error_last()->sentence);
 }
 
@@ -397,8 +400,10 @@ int tri_worker_main(int *must_exit)
 
     memset(&w, 0, sizeof w);
     *must_exit = 1;
-    st = tri_world_open(&w.world);
+    st = tri_world_meet(&w.world);
     if (st != TRI_OK) {
+        TRI_LOG(TRI_LOG_ERROR, "this rank cannot take part: %s",
+                tri_error_last()->sentence);
         return 0;
     }
     st = tri_arena_create(&arena);

@@ -4,6 +4,7 @@
 #include "mpi_workers/world.h"
 
 #include "mpi_workers/pause.h"
+#include "mpi_workers/roll.h"
 #include "mpi_workers/wait.h"
 #include "mpi_workers/watchdog.h"
 #include "trireme/rng.h"
@@ -14,6 +15,21 @@
 #include <unistd.h>
 
 double tri_world_start_s = 600;
+double tri_world_come_s = 60;
+
+static int is_set_to(const char *name, int value)
+{
+    const char *text = getenv(name);
+
+    return text && atoi(text) == value;
+}
+
+int tri_world_outlives(void)
+{
+    /* what ranks see where mpirun was told to outlive a rank's death */
+    return is_set_to("OMPI_MCA_orte_enable_recovery", 1) &&
+           is_set_to("OMPI_MCA_orte_abort_on_non_zero_status", 0);
+}
 
 /* Wait for what was started, `rc`, without spinning: rank 0 may be reading a
  * long history. */
@@ -130,8 +146,8 @@ tri_status tri_world_count(tri_world *w)
     qsort(order, (size_t)w->size, sizeof(tri_seat *), by_place);
     for (int i = 0, to; i < w->size; i = to) {
         to = end_of(order, i, w->size, 0);
-        for (int k = i; k < to; k++) {
-            order[k]->host_ranks = to - i;
+        for (int k = i; k < to; k++) { /* those that did not come: nowhere */
+            order[k]->host_ranks = order[k]->host[0] ? to - i : 0;
         }
     }
     for (int i = 0, to; i < w->size; i = to) {
@@ -142,16 +158,10 @@ tri_status tri_world_count(tri_world *w)
     return TRI_OK;
 }
 
-static tri_status share_seats(tri_world *w)
+static tri_seat my_seat(const tri_world *w)
 {
-    tri_seat *seats = calloc((size_t)w->size, sizeof *seats);
     tri_seat mine;
-    MPI_Request request;
-    int rc;
 
-    if (!seats) {
-        return TRI_FAIL(TRI_ENOMEM, "no memory for %d seats", w->size);
-    }
     memset(&mine, 0, sizeof mine);
     memcpy(mine.host, w->place.host, sizeof mine.host);
     memcpy(mine.node, w->place.node, sizeof mine.node);
@@ -162,6 +172,19 @@ static tri_status share_seats(tri_world *w)
     mine.is_whole = w->place.is_whole;
     mine.kernel = kernel_here(mine.host);
     mine.pid = getpid();
+    return mine;
+}
+
+static tri_status share_seats(tri_world *w)
+{
+    tri_seat *seats = calloc((size_t)w->size, sizeof *seats);
+    tri_seat mine = my_seat(w);
+    MPI_Request request;
+    int rc;
+
+    if (!seats) {
+        return TRI_FAIL(TRI_ENOMEM, "no memory for %d seats", w->size);
+    }
     rc = MPI_Iallgather(&mine, (int)sizeof mine, MPI_BYTE, seats,
                         (int)sizeof mine, MPI_BYTE, w->control, &request);
     /* where this fails the seats are left to MPI */
@@ -201,6 +224,47 @@ tri_status tri_world_open(tri_world *out)
     return TRI_OK;
 }
 
+/* The world as it is, for nothing that all take part in may come before the
+ * roll call: what goes between rank 0 and others, and what among others, is
+ * told apart by who sent it. */
+static tri_status meet(tri_world *w)
+{
+    tri_seat mine;
+
+    w->control = w->peers = MPI_COMM_WORLD;
+    w->is_loose = 1;
+    MPI_Comm_rank(w->control, &w->rank);
+    MPI_Comm_size(w->control, &w->size);
+    tri_place_read(&w->place);
+    mine = my_seat(w);
+    w->seats = calloc((size_t)w->size, sizeof *w->seats);
+    if (!w->seats) {
+        return TRI_FAIL(TRI_ENOMEM, "no memory for %d seats", w->size);
+    }
+    TRI_TRY(tri_roll_call(w->control, &mine, w->seats, tri_world_come_s,
+                          tri_world_start_s, &w->roll));
+    TRI_TRY(tri_world_count(w));
+    return note_pids(w);
+}
+
+tri_status tri_world_meet(tri_world *out)
+{
+    tri_world w;
+
+    if (!tri_world_outlives()) {
+        return tri_world_open(out);
+    }
+    memset(&w, 0, sizeof w);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    if (meet(&w) != TRI_OK) {
+        free(w.seats);
+        tri_roll_end(w.roll);
+        return tri_error_last()->code;
+    }
+    *out = w;
+    return TRI_OK;
+}
+
 /* What was sent and never asked for would be found by the next communicator
  * that MPI gives the same place: take it off, once everybody has stopped. */
 #define EMPTY_S 5.0 /* rank 0 may still be busy with the record */
@@ -228,9 +292,13 @@ void tri_world_close(tri_world *w, int frees)
 {
     if (frees) {
         empty(w->control);
+    }
+    if (frees && !w->is_loose) {
         MPI_Comm_free(&w->control);
         MPI_Comm_free(&w->peers);
     }
+    tri_roll_end(w->roll);
+    w->roll = NULL;
     tri_wait_know(NULL, 0);
     free(w->pids);
     free(w->seats);
@@ -269,6 +337,26 @@ static tri_status hear(tri_world *w, uint64_t bytes, tri_arena *arena,
     return st;
 }
 
+/* The same where nothing is broadcast: no bytes dismiss. */
+static tri_status announce_loosely(tri_world *w, const tri_buffer *packed,
+                                   tri_arena *arena, tri_event *heard)
+{
+    void *data;
+    size_t bytes;
+    tri_status st = TRI_OK;
+
+    if (w->rank == 0) {
+        return tri_roll_tell(w->control, packed->data, packed->bytes, &w->roll);
+    }
+    TRI_TRY(tri_roll_hear(w->control, tri_world_start_s, &data, &bytes));
+    memset(heard, 0, sizeof *heard);
+    if (bytes > 0) {
+        st = tri_event_unpack(data, bytes, arena, heard);
+    }
+    free(data);
+    return st;
+}
+
 tri_status tri_world_announce(tri_world *w, const tri_event *open,
                               tri_arena *arena, tri_event *heard)
 {
@@ -280,7 +368,15 @@ tri_status tri_world_announce(tri_world *w, const tri_event *open,
     if (open) {
         packing = tri_event_pack(open, &packed);
     }
-    w->announced = packing == TRI_OK ? packed.bytes : 0;
+    if (packing != TRI_OK) {
+        tri_buffer_clear(&packed);
+    }
+    if (w->is_loose) {
+        st = announce_loosely(w, &packed, arena, heard);
+        tri_buffer_fini(&packed);
+        return packing == TRI_OK ? st : packing;
+    }
+    w->announced = packed.bytes;
     TRI_TRY(broadcast(w, &w->announced, sizeof w->announced));
     if (w->rank == 0) {
         TRI_TRY(broadcast(w, packed.data, w->announced));

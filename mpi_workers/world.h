@@ -1,6 +1,7 @@
 /*
  * Start-up, the only collective part of rank 0's life: the communicators, who
- * sits where, and the study that rank 0 announces to all.
+ * sits where, and the study that rank 0 announces to all.  Where the job is to
+ * outlive its ranks (level heartbeat) not even that is collective: see roll.h.
  */
 #ifndef TRI_MPI_WORKERS_WORLD_H
 #define TRI_MPI_WORKERS_WORLD_H
@@ -13,9 +14,16 @@
 
 /* All ranks come and hear of the study within this: 600 s, less in tests. */
 extern double tri_world_start_s;
+/* At level heartbeat rank 0 goes on without those that have not come within
+ * this: 60 s, less in tests. */
+extern double tri_world_come_s;
+
+/* Whether the launcher was told to outlive a rank's death: level heartbeat. */
+int tri_world_outlives(void);
 
 typedef struct tri_seat {    /* of one rank */
-    char host[64], node[64]; /* as place.h has them */
+    char host[64], node[64]; /* as place.h has them; "" where the rank did not
+                              * come */
     int cores, host_cores;
     int host_ranks; /* ranks of this job on that host */
     int n_alike;    /* of them, those that train and may use the same processing
@@ -36,15 +44,21 @@ typedef struct tri_world {
     tri_seat *seats;    /* of all ranks */
     pid_t *pids;        /* of all ranks; 0 where it cannot be looked at */
     uint64_t announced; /* bytes of the announcement */
+    int is_loose;       /* level heartbeat: both are MPI_COMM_WORLD, and nothing
+                         * is collective */
+    struct tri_roll *roll; /* of rank 0 there: what it told */
 } tri_world;
 
 /* Collective over MPI_COMM_WORLD.  [out] out.  TRI_ENOMEM, TRI_ECOMM,
  * TRI_ETIMEOUT. */
 tri_status tri_world_open(tri_world *out);
+/* The same for a study's ranks: at level heartbeat without collectives, and
+ * those that did not come in time are left out.  TRI_EPEER: this one was. */
+tri_status tri_world_meet(tri_world *out);
 /* `frees`: free the communicators (collective); else leave them. */
 void tri_world_close(tri_world *w, int frees);
 /*
- * Collective: rank 0 gives `open`, whose study all others then hear of; NULL
+ * By all: rank 0 gives `open`, whose study all others then hear of; NULL
  * dismisses them.  Others give NULL and get it in *heard, borrowed from
  * `arena`; kind TRI_EV_NONE if dismissed.  TRI_ETIMEOUT where rank 0 says
  * nothing: MPI may still write into *w, so the process is to end.

@@ -14,21 +14,9 @@
 /* The end of the year 9999, in seconds since 1970. */
 #define LAST_SECOND 253402300800.0
 
-static int is_set_to(const char *name, int value)
-{
-    const char *text = getenv(name);
-
-    return text && atoi(text) == value;
-}
-
 const char *tri_launcher_level(void)
 {
-    /* what ranks see where mpirun was told to outlive a rank's death */
-    return is_set_to("OMPI_MCA_orte_enable_recovery", 1) &&
-                           is_set_to("OMPI_MCA_orte_abort_on_non_zero_status",
-                                     0)
-                   ? "heartbeat"
-                   : "resume";
+    return tri_world_outlives() ? "heartbeat" : "resume";
 }
 
 /* The value of the control variable `pml`: what the user asked for. */
@@ -72,10 +60,22 @@ void tri_launcher_pml(char *buf, size_t bytes)
     MPI_T_finalize();
 }
 
+static void say_no_time(int *said, const char *name, const char *text)
+{
+    if (!*said) {
+        TRI_LOG_JOB(TRI_LOG_WARN,
+                    "%s is \"%.40s\", no time in seconds since 1970; it is "
+                    "not used",
+                    name, text);
+    }
+    *said = 1;
+}
+
 double tri_launcher_deadline(const char **source)
 {
     static const char *const names[] = {"TRIREME_DEADLINE",
                                         "SLURM_JOB_END_TIME"};
+    static int said[2]; /* once: it is asked for more than once */
     double least = NAN;
 
     *source = "";
@@ -89,10 +89,7 @@ double tri_launcher_deadline(const char **source)
         }
         at = strtod(text, &end);
         if (end == text || *end || !(at > 0 && at < LAST_SECOND)) {
-            TRI_LOG_JOB(TRI_LOG_WARN,
-                        "%s is \"%.40s\", no time in seconds since 1970; it "
-                        "is not used",
-                        names[i], text);
+            say_no_time(&said[i], names[i], text);
         } else if (!(at >= least)) {
             least = at;
             *source = names[i];

@@ -25,7 +25,7 @@ void tri_net_dismiss(void)
 {
     tri_world world;
 
-    if (tri_world_open(&world) == TRI_OK) {
+    if (tri_world_meet(&world) == TRI_OK) {
         tri_world_announce(&world, NULL, NULL, NULL);
         tri_world_close(&world, 1);
     }
@@ -168,7 +168,7 @@ tri_status tri_net_tune(const tri_study *study,
     tri_status st;
 
     memset(out, 0, sizeof *out);
-    TRI_TRY(tri_world_open(&world));
+    TRI_TRY(tri_world_meet(&world));
     d.peers = calloc((size_t)world.size, sizeof *d.peers);
     if (!d.peers) {
         tri_world_announce(&world, NULL, NULL, NULL);

@@ -5,6 +5,8 @@
 #include "src/net/driver.h"
 
 #include "mpi_workers/announced.h"
+#include "mpi_workers/wait.h"
+#include "mpi_workers/worker.h"
 #include "trireme/log.h"
 
 #include <math.h>
@@ -35,7 +37,7 @@ static char *join_hosts(const tri_world *w)
     char *all = calloc((size_t)w->size, sizeof w->seats[0].host + 1);
 
     for (int i = 0; all && i < w->size; i++) {
-        int seen = 0;
+        int seen = !w->seats[i].host[0]; /* it did not come */
 
         for (int j = 0; j < i && !seen; j++) {
             seen = strcmp(w->seats[i].host, w->seats[j].host) == 0;
@@ -241,6 +243,15 @@ static void fill_open(const tri_driver *d, const tri_study *study,
             d->settings->command_line ? d->settings->command_line : "";
 }
 
+/* A signal came to end the job or to drain it: nothing will be run. */
+static int is_to_end(const tri_driver *d)
+{
+    int end;
+    int n_drain = tri_worker_signals(&end);
+
+    return end > 0 || n_drain > d->n_drain_seen || d->asked_to_drain;
+}
+
 static tri_status feed_pool(tri_driver *d)
 {
     int n = 0;
@@ -271,7 +282,7 @@ static tri_status feed_pool(tri_driver *d)
                 .cpus = p->cpus};
         TRI_TRY(tri_driver_feed(d, &event));
     }
-    if (n == 0) {
+    if (n == 0 && !is_to_end(d)) {
         return TRI_FAIL(TRI_EPEER,
                         "no rank of the pool said hello within "
                         "%.0f s",
@@ -323,6 +334,7 @@ static tri_status feed_first(tri_driver *d, const tri_study *stored,
     say_class(d, before, f);
     tri_driver_start_thinking(d);
     TRI_TRY(feed_pool(d));
+    TRI_TRY(tri_driver_signals(d));
     memset(&event, 0, sizeof event); /* the pool is complete: begin */
     event.kind = TRI_EV_CLOCK;
     return d->ended ? TRI_OK : tri_driver_feed(d, &event);
@@ -330,36 +342,89 @@ static tri_status feed_first(tri_driver *d, const tri_study *stored,
 
 /* ---- ranks ------------------------------------------------------------- */
 
-static int n_silent(const tri_driver *d)
+/* Between two beats, and two looks at processes, as in the loop. */
+#define BEAT_S 1.0
+#define LOOK_S 0.25
+
+static int is_awaited(const tri_driver *d, int rank)
+{
+    return !d->peers[rank].said_hello && !d->peers[rank].gone;
+}
+
+static int n_awaited(const tri_driver *d)
 {
     int n = 0;
 
     for (int i = 1; i < d->world->size; i++) {
-        n += !d->peers[i].said_hello;
+        n += is_awaited(d, i);
     }
     return n;
 }
 
+static void leave_out(tri_driver *d, int rank, const char *why)
+{
+    const char *host = d->world->seats[rank].host;
+
+    TRI_LOG_JOB(TRI_LOG_WARN, "rank %d%s%s %s: the others go on without it",
+                rank, host[0] ? " on " : "", host, why);
+    tri_driver_give_up(d, rank);
+}
+
+/* Those that never came, at level heartbeat. */
+static void leave_out_absent(tri_driver *d)
+{
+    char why[64];
+
+    snprintf(why, sizeof why, "did not come within %.0f s", tri_world_come_s);
+    for (int i = 1; i < d->world->size; i++) {
+        if (!d->world->seats[i].host[0]) {
+            leave_out(d, i, why);
+        }
+    }
+}
+
+/* Those of this host that have died meanwhile. */
+static void leave_out_dead(tri_driver *d)
+{
+    if (tri_now() < d->look_s) {
+        return;
+    }
+    d->look_s = tri_now() + LOOK_S;
+    for (int i = 1; i < d->world->size; i++) {
+        pid_t pid = d->world->pids[i];
+
+        if (is_awaited(d, i) && pid > 0 && tri_wait_has_ended(pid)) {
+            leave_out(d, i, "has ended before it answered");
+        }
+    }
+}
+
+/* Those that have answered hear beats while others still set up. */
 static void await_hellos(tri_driver *d)
 {
     double limit_s = tri_greeting_limit_s(d->study);
     double end = tri_now() + limit_s;
     tri_pause pause = {0};
-    int end_signal = 0;
+    char why[64];
 
-    while (n_silent(d) > 0 && tri_now() < end && !end_signal) {
+    leave_out_absent(d);
+    while (n_awaited(d) > 0 && tri_now() < end && !is_to_end(d)) {
+        if (tri_now() >= d->beat_s) {
+            tri_driver_beat(d);
+            d->beat_s = tri_now() + BEAT_S;
+        }
+        tri_channel_reap(d->channel);
         if (tri_driver_receive(d, 64) > 0) {
             tri_pause_reset(&pause);
         } else {
+            leave_out_dead(d);
             tri_pause_sleep(&pause);
         }
     }
-    for (int i = 1; i < d->world->size; i++) {
-        if (!d->peers[i].said_hello) {
-            TRI_LOG_JOB(TRI_LOG_WARN, "rank %d did not answer within %.0f s", i,
-                        limit_s);
-            d->peers[i].gone = 1;
-            d->has_lost = 1;
+    snprintf(why, sizeof why, "did not answer within %.0f s", limit_s);
+    for (int i = 1; i < d->world->size && !is_to_end(d); i++) {
+        if (is_awaited(d, i)) {
+            leave_out(d, i, why);
         }
     }
 }
@@ -375,6 +440,9 @@ static tri_status announce(tri_driver *d, const facts *f)
     tri_channel_set_epoch(d->channel, (uint32_t)d->epoch);
     TRI_TRY(tri_world_announce(d->world, &event, NULL, NULL));
     await_hellos(d);
+    if (is_to_end(d)) {
+        return TRI_OK; /* those that have not come are not to blame */
+    }
     TRI_TRY(tri_greeting_judge(d));
     return tri_driver_judge_checkpoints(d);
 }

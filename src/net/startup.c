@@ -101,6 +101,9 @@ void tri_startup_ranks(const tri_world *w, const tri_peer *peers,
     int n_over = 0;
 
     for (int i = 1; i < w->size; i++) {
+        if (!w->seats[i].host[0]) {
+            continue; /* it did not come */
+        }
         widen(&ranks, w->seats[i].host_ranks);
         widen(&host_cores, w->seats[i].host_cores);
         widen(&cores, peers[i].cores > 0 ? peers[i].cores : w->seats[i].cores);
@@ -255,12 +258,23 @@ static int n_fit(const tri_driver *d)
     return n;
 }
 
+/* The last rank that came. */
+static int last(const tri_world *w)
+{
+    int i = w->size - 1;
+
+    while (i > 0 && !w->seats[i].host[0]) {
+        i--;
+    }
+    return i;
+}
+
 void tri_startup_say(const tri_driver *d, const char *library, const char *pml,
                      const char *hostnames)
 {
     const tri_world *w = d->world;
     uint64_t quota = d->study->memory_bytes ? d->study->memory_bytes
-                                            : tri_world_quota(w, w->size - 1);
+                                            : tri_world_quota(w, last(w));
     tri_progress p;
     char ranks[400];
 

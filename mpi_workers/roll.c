@@ -1,0 +1,231 @@
+/*
+ * Messages between rank 0 and each of the others.
+ */
+#include "mpi_workers/roll.h"
+
+#include "mpi_workers/wait.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* None of the control channel's, which has one for each kind of message. */
+enum {
+    TAG_SEAT = 1001, /* to rank 0 */
+    TAG_TOLD = 1002  /* from it, in order */
+};
+
+struct tri_roll { /* one thing that was told */
+    tri_roll *next;
+    MPI_Request *requests;
+    int n;
+    void *bytes;
+};
+
+static void free_roll(tri_roll *r)
+{
+    free(r->requests);
+    free(r->bytes);
+    free(r);
+}
+
+void tri_roll_end(tri_roll *roll)
+{
+    while (roll) {
+        tri_roll *next = roll->next;
+        int all = 0;
+
+        if (MPI_Testall(roll->n, roll->requests, &all, MPI_STATUSES_IGNORE) ==
+                    MPI_SUCCESS &&
+            all) {
+            free_roll(roll);
+        }
+        roll = next;
+    }
+}
+
+tri_status tri_roll_tell(MPI_Comm comm, const void *data, size_t bytes,
+                         tri_roll **roll)
+{
+    tri_roll *r;
+    int size;
+
+    if (bytes > INT_MAX) {
+        return TRI_FAIL(TRI_ERANGE, "a study of %zu bytes cannot be told",
+                        bytes);
+    }
+    MPI_Comm_size(comm, &size);
+    r = calloc(1, sizeof *r);
+    if (r) {
+        r->bytes = malloc(bytes + 1);
+        r->requests = malloc((size_t)size * sizeof(MPI_Request));
+    }
+    if (!r || !r->bytes || !r->requests) {
+        if (r) {
+            free_roll(r);
+        }
+        return TRI_FAIL(TRI_ENOMEM, "no memory to tell %d ranks", size);
+    }
+    if (bytes > 0) {
+        memcpy(r->bytes, data, bytes);
+    }
+    for (int i = 1; i < size; i++) { /* who cannot be reached is found silent */
+        r->n += MPI_Isend(r->bytes, (int)bytes, MPI_BYTE, i, TAG_TOLD, comm,
+                          &r->requests[r->n]) == MPI_SUCCESS;
+    }
+    r->next = *roll;
+    *roll = r;
+    return TRI_OK;
+}
+
+/* ---- the others -----------------------------------------------------------
+ */
+
+/* The next thing that rank 0 tells, as it comes in; `end_s` by tri_now(). */
+static tri_status find(MPI_Comm comm, double end_s, MPI_Message *matched,
+                       int *bytes)
+{
+    MPI_Status status;
+    tri_wait wait;
+    int found = 0;
+    tri_status st;
+
+    tri_wait_begin(&wait, comm, 0, end_s);
+    wait.sleeps = 1; /* rank 0 may be reading a long history */
+    for (;;) {
+        if (MPI_Improbe(0, TAG_TOLD, comm, &found, matched, &status) !=
+            MPI_SUCCESS) {
+            return TRI_FAIL(TRI_ECOMM, "rank 0 cannot be reached");
+        }
+        if (found) {
+            MPI_Get_count(&status, MPI_BYTE, bytes);
+            return TRI_OK;
+        }
+        st = tri_wait_pause(&wait);
+        if (st == TRI_EPEER) {
+            return TRI_FAIL(st, "rank 0's process has ended");
+        }
+        if (st != TRI_OK) {
+            return TRI_FAIL(st, tri_wait_abandoned ? "a signal"
+                                                   : "rank 0 said nothing");
+        }
+    }
+}
+
+tri_status tri_roll_hear(MPI_Comm comm, double limit_s, void **data,
+                         size_t *bytes)
+{
+    double end_s = tri_now() + limit_s;
+    MPI_Message matched;
+    MPI_Request request;
+    int n = 0;
+    char *room;
+
+    TRI_TRY(find(comm, end_s, &matched, &n));
+    room = malloc((size_t)n + 1);
+    if (!room) {
+        return TRI_FAIL(TRI_ENOMEM, "no memory for a study of %d bytes", n);
+    }
+    if (MPI_Imrecv(room, n, MPI_BYTE, &matched, &request) != MPI_SUCCESS) {
+        free(room);
+        return TRI_FAIL(TRI_ECOMM, "rank 0 cannot be reached");
+    }
+    TRI_TRY(tri_wait_until(&request, comm, 0, end_s)); /* else left to MPI */
+    *data = room;
+    *bytes = (size_t)n;
+    return TRI_OK;
+}
+
+/* ---- who is there ---------------------------------------------------------
+ */
+
+/* One seat, if one has come; TRI_ECOMM. */
+static tri_status take_seat(MPI_Comm comm, tri_seat *seats, int *n)
+{
+    MPI_Message matched;
+    MPI_Status status;
+    tri_seat seat;
+    int found = 0;
+    int bytes = 0;
+
+    *n = 0;
+    if (MPI_Improbe(MPI_ANY_SOURCE, TAG_SEAT, comm, &found, &matched,
+                    &status) != MPI_SUCCESS) {
+        return TRI_FAIL(TRI_ECOMM, "the ranks cannot be reached");
+    }
+    if (!found) {
+        return TRI_OK;
+    }
+    MPI_Get_count(&status, MPI_BYTE, &bytes);
+    if (MPI_Mrecv(&seat, (int)sizeof seat, MPI_BYTE, &matched,
+                  MPI_STATUS_IGNORE) == MPI_SUCCESS &&
+        bytes == (int)sizeof seat) {
+        seats[status.MPI_SOURCE] = seat;
+        *n = 1;
+    }
+    return TRI_OK;
+}
+
+static tri_status await_seats(MPI_Comm comm, tri_seat *seats, int n_missing,
+                              double limit_s)
+{
+    double end_s = tri_now() + limit_s;
+    tri_pause pause = {0};
+
+    while (n_missing > 0) {
+        int n;
+
+        TRI_TRY(take_seat(comm, seats, &n));
+        n_missing -= n;
+        if (n > 0) {
+            tri_pause_reset(&pause);
+        } else if (tri_now() > end_s || tri_wait_abandoned) {
+            break;
+        } else {
+            tri_pause_sleep(&pause);
+        }
+    }
+    return TRI_OK;
+}
+
+/* Say where this rank is and hear of the others. */
+static tri_status answer(MPI_Comm comm, const tri_seat *mine, int rank,
+                         int size, tri_seat *seats, double start_s)
+{
+    void *told;
+    size_t bytes;
+
+    if (MPI_Send(mine, (int)sizeof *mine, MPI_BYTE, 0, TAG_SEAT, comm) !=
+        MPI_SUCCESS) {
+        return TRI_FAIL(TRI_ECOMM, "rank 0 cannot be reached");
+    }
+    TRI_TRY(tri_roll_hear(comm, start_s, &told, &bytes));
+    if (bytes != (size_t)size * sizeof *seats) {
+        free(told);
+        return TRI_FAIL(TRI_EMALFORMED, "rank 0 is of another build");
+    }
+    memcpy(seats, told, bytes);
+    free(told);
+    if (!seats[rank].host[0]) {
+        return TRI_FAIL(TRI_EPEER,
+                        "this rank came when the others had begun without it");
+    }
+    return TRI_OK;
+}
+
+tri_status tri_roll_call(MPI_Comm comm, const tri_seat *mine, tri_seat *seats,
+                         double limit_s, double start_s, tri_roll **roll)
+{
+    int rank;
+    int size;
+
+    MPI_Comm_rank(comm, &rank);
+    MPI_Comm_size(comm, &size);
+    if (rank > 0) {
+        return answer(comm, mine, rank, size, seats, start_s);
+    }
+    memset(seats, 0, (size_t)size * sizeof *seats);
+    seats[0] = *mine;
+    TRI_TRY(await_seats(comm, seats, size - 1, limit_s));
+    return tri_roll_tell(comm, seats, (size_t)size * sizeof *seats, roll);
+}
