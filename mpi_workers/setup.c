@@ -138,6 +138,9 @@ static tri_status judge(tri_child *c, const heard *h, double limit_s)
 {
     tri_child_end end;
 
+    if (tri_wait_abandoned) {
+        return fail(c, "was ended: this rank got a signal to end", 0);
+    }
     if (!tri_child_ended(c, &end)) {
         return fail(c, "was not done within %d s (timeouts.startup)",
                     (int)limit_s);
