@@ -41,6 +41,48 @@ static void on_stuck(void)
     _exit(stuck_status);
 }
 
+/* All ranks have to come for MPI_Init to return.  Slow file systems make many
+ * ranks late, so it is long; TRIREME_INIT_S says another. */
+#define INIT_S 300.0
+
+static double init_s(void)
+{
+    const char *text = getenv("TRIREME_INIT_S");
+    double s = text ? strtod(text, NULL) : 0;
+
+    return s > 0 ? s : INIT_S;
+}
+
+/* Before MPI_Init has returned.  Once or twice: rank 0 may be the one. */
+static void on_no_start(void)
+{
+    if (tri_app_launch_rank() < 2) {
+        TRI_LOG(TRI_LOG_ERROR,
+                "MPI_Init was not done within %.0f s: a rank of this job has "
+                "died or cannot be reached; leaving",
+                init_s());
+    }
+    _exit(TRI_EXIT_FAULT);
+}
+
+/* MPI_Init beside a rank that dies in it never returns. */
+static tri_status init(void)
+{
+    int provided = 0;
+    double before;
+    int rc;
+
+    TRI_TRY(tri_watchdog_open(on_no_start));
+    before = tri_watchdog_begin(init_s());
+    rc = MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &provided);
+    tri_watchdog_end(before);
+    tri_watchdog_close();
+    if (rc != MPI_SUCCESS || provided < MPI_THREAD_FUNNELED) {
+        return TRI_FAIL(TRI_ECOMM, "MPI cannot be started with threads");
+    }
+    return TRI_OK;
+}
+
 /* Open MPI ends a process that srun started without PMIx, with a page on how
  * Open MPI is built.  Once for all tasks. */
 static tri_status started_with_pmi(void)
@@ -67,15 +109,9 @@ static tri_status started_with_pmi(void)
 
 tri_status tri_app_mpi_open(int *rank, int *size)
 {
-    int provided = 0;
-
     TRI_TRY(started_with_pmi());
     tune_malloc();
-    if (MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &provided) !=
-                MPI_SUCCESS ||
-        provided < MPI_THREAD_FUNNELED) {
-        return TRI_FAIL(TRI_ECOMM, "MPI cannot be started with threads");
-    }
+    TRI_TRY(init());
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
     MPI_Comm_rank(MPI_COMM_WORLD, rank);
