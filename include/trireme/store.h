@@ -122,10 +122,10 @@ typedef struct tri_record_facts { /* texts of group /study */
  * the study is begun.  Warns where an opening that did not end wrote to it in
  * the last ten seconds: that one is overtaken.  On failure nothing is left that
  * was not there.  [out] `out`; `ctl`: the controller, replayed up to
- * here, owned by the caller; `epoch`: of this opening.  TRI_EIO (directory not
- * writable), TRI_ENOSPACE, TRI_EMALFORMED, TRI_EJOURNAL (a
- * segment is damaged: recover comes first), TRI_EINTERNAL (digest mismatch:
- * the study was made by another build).
+ * here, owned by the caller; `epoch`: of this opening.  TRI_EIO (no such
+ * folder), TRI_ENOSPACE, TRI_EMALFORMED, TRI_EJOURNAL (the system refuses to
+ * make a segment; or one is damaged: recover comes first), TRI_EINTERNAL (digest
+ * mismatch: the study was made by another build).
  */
 TRI_API tri_status tri_record_open(const char *path, int resume,
                                    const tri_record_facts *facts,

@@ -15,6 +15,8 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define MAX_WARM  64
@@ -59,6 +61,10 @@ static error_t add_warm(tune_options *o, const char *path)
         TRI_FAIL(TRI_EINVAL, "--warm is given more than %d times", MAX_WARM);
         return EINVAL;
     }
+    if (!*path) {
+        TRI_FAIL(TRI_EINVAL, "--warm takes the name of a study file");
+        return EINVAL;
+    }
     o->warm[o->n_warm++] = path;
     return 0;
 }
@@ -98,6 +104,26 @@ static const struct argp argp = {
         tri_app_common_child,
         NULL,
         NULL};
+
+/* A launcher may not pass rank 0's status on, and FILE.h5.exit is of openings
+ * that hold the study only. */
+static int tell(int status)
+{
+    const char *path = getenv("TRIREME_EXIT");
+    FILE *file;
+    int failed;
+
+    if (!path || !*path || tri_app_launch_rank() > 0) {
+        return status;
+    }
+    file = fopen(path, "w");
+    failed = !file || fprintf(file, "%d\n", status) < 0;
+    if ((file && fclose(file) != 0) || failed) {
+        TRI_LOG(TRI_LOG_WARN, "TRIREME_EXIT: %s cannot be written: %s", path,
+                strerror(errno));
+    }
+    return status;
+}
 
 #ifdef TRI_HAVE_MPI
 
@@ -417,14 +443,14 @@ static int tune(const tune_options *o, int argc, char **argv)
     tri_app_mpi_signals(launch_rank > 0 ? 0 : TRI_EXIT_INTERRUPTED);
     if ((launch_rank <= 0 && tri_record_prepare() != TRI_OK) ||
         tri_app_mpi_open(&rank, &size) != TRI_OK) {
-        return tri_app_fail();
+        return tell(tri_app_fail());
     }
     tri_app_errors(o->common.json, rank > 0 || (size == 1 && launch_rank > 0));
     tri_app_log_setup(o->common.quiet, o->common.verbose, rank);
     if (rank > 0) {
         status = tri_worker_main(&must_exit);
     } else {
-        status = lead(o, size, argc, argv, &must_exit);
+        status = tell(lead(o, size, argc, argv, &must_exit));
     }
     return tri_app_mpi_close(status, must_exit);
 }
@@ -437,7 +463,7 @@ static int tune(const tune_options *o, int argc, char **argv)
     (void)argc;
     (void)argv;
     TRI_FAIL(TRI_EUNBUILT, "this trireme was built without MPI; tune needs it");
-    return tri_app_fail();
+    return tell(tri_app_fail());
 }
 
 #endif
@@ -447,5 +473,5 @@ int tri_app_tune(int argc, char **argv)
     tune_options o = {.max_time_s = NAN};
     int status = tri_app_parse(&argp, argc, argv, &o.common, "STUDY.yaml");
 
-    return status >= 0 ? status : tune(&o, argc, argv);
+    return status >= 0 ? tell(status) : tune(&o, argc, argv);
 }

@@ -20,8 +20,11 @@ static tri_status open_segment(tri_journal *j)
         return TRI_FAIL(TRI_EFENCED, "another opening has just begun: %s",
                         j->path);
     }
-    if (j->fd < 0) {
-        return tri_sys_fail(TRI_EIO, "create", j->path);
+    if (j->fd < 0) { /* a name that is wrong, or a fault of the system */
+        int wrong = errno == ENOENT || errno == ENOTDIR ||
+                    errno == ENAMETOOLONG || errno == ELOOP;
+
+        return tri_sys_fail(wrong ? TRI_EIO : TRI_EJOURNAL, "create", j->path);
     }
     return TRI_OK;
 }
@@ -46,13 +49,15 @@ static tri_status write_start(tri_journal *j, const tri_buffer *carried)
     return tri_files_fence(&j->files, j->epoch, j->fd);
 }
 
-/* Half a segment is of no use to anybody. */
-static void take_back(const tri_journal *j)
+/* Half a segment is of no use to anybody.  What the system refuses in a file
+ * that it has made is a fault. */
+static tri_status take_back(const tri_journal *j)
 {
     tri_error error = *tri_error_last();
 
     tri_files_remove(&j->files, j->epoch, j->fd, j->path);
-    TRI_FAIL(error.code, "%s", error.sentence);
+    return TRI_FAIL(error.code == TRI_EIO ? TRI_EJOURNAL : error.code, "%s",
+                    error.sentence);
 }
 
 tri_status tri_journal_create(const tri_files *files, int epoch,
@@ -79,7 +84,7 @@ tri_status tri_journal_create(const tri_files *files, int epoch,
     *out = j;
     return TRI_OK;
 close_segment:
-    take_back(j);
+    st = take_back(j);
     close(j->fd);
 free_journal:
     tri_buffer_fini(&j->buffer);

@@ -49,7 +49,7 @@ tri_status tri_outcome_reserve(tri_journal *j)
     tri_files_name(&j->files, TRI_FILE_EXIT_TEMP, j->epoch, path);
     j->exit_fd = tri_sys_now->create(path, 0);
     if (j->exit_fd < 0) {
-        return tri_sys_fail(TRI_EIO, "create", path);
+        return tri_sys_fail(TRI_EJOURNAL, "create", path);
     }
     st = write_blanks(j->exit_fd, path);
     if (st != TRI_OK) {

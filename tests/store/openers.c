@@ -363,10 +363,10 @@ static void a_folder_that_cannot_be_written_is_an_error(void **state)
     tiny_defaults(&settings, f->path);
     assert_int_equal(chmod(f->dir, 0555), 0);
     assert_int_equal(wait_for(start(&settings, become_nobody, NULL)),
-                     10 + TRI_EIO);
+                     10 + TRI_EJOURNAL);
     settings.resume = 1;
     assert_int_equal(wait_for(start(&settings, become_nobody, NULL)),
-                     10 + TRI_EIO);
+                     10 + TRI_EJOURNAL);
     assert_int_equal(chmod(f->dir, 0755), 0);
     assert_int_equal(scratch_count(f->dir, ""), 0);
 }
