@@ -245,7 +245,8 @@ typedef struct tri_why {
     int valid;
     const char *rule; /* the first refusing rule, borrowed; NULL if valid */
     int line;         /* its place in the study file, 0 if built in */
-    char values[256]; /* "dp=2 micro_batch=32": the rule's variables */
+    char values[256]; /* "dp=2 micro_batch=32": the rule's variables;
+                       * of a `when` its parameter before them */
 } tri_why;
 /* Why an assignment (may be partial: then whether it can be completed) is or
  * is not valid.  Errors as tri_space_parse. */

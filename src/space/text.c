@@ -349,16 +349,23 @@ done:
 
 /* ---- why ---------------------------------------------------------------- */
 
+/* The values of the expression's variables, behind that of parameter `first`
+ * (-1: none). */
 static void show_values(const tri_space *s, const tri_expr *e,
-                        const tri_config *c, tri_why *why)
+                        const tri_config *c, int first, tri_why *why)
 {
     size_t n = 0;
     int i;
 
     why->values[0] = '\0';
+    if (first >= 0) {
+        n = append(why->values, sizeof why->values, n, s->vars[first].name,
+                   c[first]);
+    }
     for (i = 0; i < s->n_vars; i++) {
         tri_value v = i < s->n_params ? c[i] : s->fixed[i];
-        if (e && tri_expr_uses(e, i) && v.type != TRI_VALUE_ERROR) {
+        if (e && i != first && tri_expr_uses(e, i) &&
+            v.type != TRI_VALUE_ERROR) {
             n = append(why->values, sizeof why->values, n, s->vars[i].name, v);
         }
     }
@@ -370,7 +377,7 @@ static void refuse(const tri_space *s, int rule, const tri_config *c,
     why->valid = 0;
     why->rule = rule >= 0 ? s->rules[rule].name : "";
     why->line = rule >= 0 ? tri_space_rule_line(s, rule) : 0;
-    show_values(s, rule >= 0 ? s->rules[rule].expr : NULL, c, why);
+    show_values(s, rule >= 0 ? s->rules[rule].expr : NULL, c, -1, why);
 }
 
 /* A value is there where there should be none, or the other way round. */
@@ -388,7 +395,7 @@ static void refuse_activity(const tri_space *s, const tri_config *c,
             (v.u.i != 0) != (c[i].type != TRI_INACTIVE)) {
             why->rule = s->whens[i]->text;
             why->line = s->when_lines[i];
-            show_values(s, s->whens[i], c, why);
+            show_values(s, s->whens[i], c, i, why);
             return;
         }
     }
