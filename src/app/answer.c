@@ -45,7 +45,9 @@ static json_t *standing_json(const tri_ctl *ctl, const tri_standing *s)
     json_object_set_new(o, "ranks", json_integer(s->ranks));
     json_object_set_new(o, "repeats", json_integer(s->repeats));
     json_object_set_new(o, "origin", tri_app_json_text(v.origin));
-    json_object_set_new(o, "rung", json_integer(v.top_rung));
+    json_object_set_new(o, "rung",
+                        s->finals ? json_null() : json_integer(v.top_rung));
+    json_object_set_new(o, "resource", json_integer(s->resource));
     if (s->ranks > 0 && (study->objective.metric == TRI_METRIC_TOKENS_PER_S ||
                          study->objective.metric == TRI_METRIC_SAMPLES_PER_S)) {
         double per_rank = study->objective.per_rank ? s->objective

@@ -13,6 +13,8 @@
 #include "trireme/store.h"
 #include "trireme/study.h"
 
+#include "src/app/searched.h"
+
 #include <jansson.h>
 
 #include <argp.h>
@@ -129,8 +131,13 @@ tri_status tri_app_study_built(const tri_study *study);
 tri_status tri_app_study_ready(const tri_study *study);
 /* Read the events of the record at `path`, at least one.  [out] owned. */
 tri_status tri_app_history(const char *path, tri_history **out);
-/* Fold the record at `path` into a controller.  [out] owned. */
-tri_status tri_app_fold(const char *path, tri_ctl **ctl);
+/* Fold the record at `path` into a controller, noting how it was searched
+ * (NULL: never mind).  [out] *ctl owned. */
+tri_status tri_app_fold(const char *path, tri_ctl **ctl,
+                        tri_app_searched *searched);
+/* The same of a history that was read. */
+tri_status tri_app_fold_history(const tri_history *history, tri_ctl **ctl,
+                                tri_app_searched *searched);
 /* Read the results that `path` records for configurations of `study`: a study
  * file where its name ends in .h5, else a CSV.  [out] freed with
  * tri_recorded_fini. */

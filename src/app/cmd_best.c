@@ -124,7 +124,26 @@ static tri_status emit(const best_options *o, const tri_ctl *ctl)
     return st;
 }
 
-static tri_status answer(const best_options *o, const tri_ctl *ctl)
+static void print_answer(const best_options *o, const tri_ctl *ctl,
+                         const tri_app_searched *searched)
+{
+    json_t *answer;
+    char text[800];
+
+    if (o->common.json) {
+        answer = tri_app_answer_json(ctl, (int)o->top);
+        json_object_set_new(answer, "search",
+                            tri_app_searched_json(searched, ctl));
+        tri_app_json_print(answer);
+    } else {
+        tri_app_answer_print(ctl, (int)o->top, stdout);
+        printf("search    %s\n",
+               tri_app_searched_text(searched, ctl, text, sizeof text));
+    }
+}
+
+static tri_status answer(const best_options *o, const tri_ctl *ctl,
+                         const tri_app_searched *searched)
 {
     if (o->emits) {
         return emit(o, ctl);
@@ -132,27 +151,25 @@ static tri_status answer(const best_options *o, const tri_ctl *ctl)
     if (o->study) {
         return TRI_FAIL(TRI_EINVAL, "--study goes with --emit");
     }
-    if (o->common.json) {
-        tri_app_json_print(tri_app_answer_json(ctl, (int)o->top));
-    } else {
-        tri_app_answer_print(ctl, (int)o->top, stdout);
-    }
+    print_answer(o, ctl, searched);
     return TRI_OK;
 }
 
 int tri_app_best(int argc, char **argv)
 {
     best_options o = {.top = DEFAULT_TOP};
+    tri_app_searched searched;
     tri_ctl *ctl = NULL;
     int status = tri_app_parse(&argp, argc, argv, &o.common, "FILE.h5");
 
     if (status >= 0) {
         return status;
     }
-    if (tri_app_fold(o.common.file, &ctl) != TRI_OK) {
+    if (tri_app_fold(o.common.file, &ctl, &searched) != TRI_OK) {
         return tri_app_fail();
     }
-    status = answer(&o, ctl) == TRI_OK ? TRI_EXIT_DONE : tri_app_fail();
+    status = answer(&o, ctl, &searched) == TRI_OK ? TRI_EXIT_DONE
+                                                  : tri_app_fail();
     tri_ctl_destroy(ctl);
     return status;
 }

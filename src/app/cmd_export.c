@@ -21,7 +21,8 @@ enum {
 };
 
 static const struct argp_option options[] = {
-        {"table", KEY_TABLE, "trials|runs|reports|events", 0, "Which table", 0},
+        {"table", KEY_TABLE, "trials|runs|reports|events|models", 0,
+         "Which table", 0},
         {"format", KEY_FORMAT, "csv|json", 0, "CSV (default) or JSON lines", 0},
         {0}};
 
@@ -109,7 +110,7 @@ static tri_status each_event(exporting *e, tri_arena *arena)
     return TRI_OK;
 }
 
-/* Events, and the reports among them. */
+/* Events, and the reports and answers of the thinker among them. */
 static tri_status export_events(exporting *e)
 {
     tri_arena *arena = NULL;
@@ -130,7 +131,8 @@ static const struct {
 } tables[] = {{"trials", TRI_TABLE_TRIALS, export_trials},
               {"runs", TRI_TABLE_RUNS, export_runs},
               {"reports", TRI_TABLE_REPORTS, export_events},
-              {"events", TRI_TABLE_EVENTS, export_events}};
+              {"events", TRI_TABLE_EVENTS, export_events},
+              {"models", TRI_TABLE_MODELS, export_events}};
 
 #define N_TABLES (sizeof tables / sizeof *tables)
 
@@ -150,7 +152,8 @@ static tri_status choose_table(const export_options *o, size_t *out)
 {
     if (!o->table) {
         return TRI_FAIL(TRI_EINVAL,
-                        "--table trials|runs|reports|events is missing");
+                        "--table trials|runs|reports|events|models is "
+                        "missing");
     }
     for (size_t i = 0; i < N_TABLES; i++) {
         if (strcmp(o->table, tables[i].name) == 0) {
@@ -159,7 +162,8 @@ static tri_status choose_table(const export_options *o, size_t *out)
         }
     }
     return TRI_FAIL(TRI_EINVAL,
-                    "--table takes trials, runs, reports or events, not '%s'",
+                    "--table takes trials, runs, reports, events or models, "
+                    "not '%s'",
                     o->table);
 }
 

@@ -145,7 +145,8 @@ static void print_refit(const tri_app_refit *f)
         return;
     }
     printf("thought again about %" PRId64 " questions: %" PRId64 " of %" PRId64
-           " proposals are the same",
+           " proposals (each answer brings a batch, of which few are run) are "
+           "the same",
            f->questions, f->same, f->proposals);
     if (isnan(f->tau)) {
         puts("");

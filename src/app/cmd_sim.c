@@ -3,6 +3,7 @@
  */
 #include "src/app/app.h"
 #include "src/app/sim_plan.h"
+#include "src/app/sim_tell.h"
 #include "src/app/thinker.h"
 
 #include "trireme/sim.h"
@@ -27,6 +28,7 @@ typedef struct sim_options {
     int n_warm;
     int plan;
     int no_thinking;
+    int has_dropped, has_cost;
 } sim_options;
 
 enum {
@@ -148,6 +150,7 @@ static error_t parse_cluster(int key, char *arg, struct argp_state *state)
     case KEY_DROP:
         return tri_app_real("drop", arg, 0, 1, &o->set.drop);
     case KEY_DROPPED:
+        o->has_dropped = 1;
         return parse_dropped(arg, &o->set.dropped);
     case KEY_NODE_LOSS:
         return tri_app_real("node-loss", arg, 0, 1, &o->set.node_loss);
@@ -160,6 +163,7 @@ static error_t parse_cluster(int key, char *arg, struct argp_state *state)
     case KEY_WALLTIME:
         return tri_app_seconds("walltime", arg, &o->set.walltime_s);
     case KEY_COST:
+        o->has_cost = 1;
         return tri_app_real("cost", arg, 1e-9, 1e9, &o->set.cost_s);
     default:
         return tri_app_parse_other(key, arg, state);
@@ -170,6 +174,10 @@ static error_t add_warm(sim_options *o, const char *path)
 {
     if (o->n_warm == MAX_WARM) {
         TRI_FAIL(TRI_EINVAL, "--warm is given more than %d times", MAX_WARM);
+        return EINVAL;
+    }
+    if (!*path) {
+        TRI_FAIL(TRI_EINVAL, "--warm takes the name of a study file");
         return EINVAL;
     }
     o->warm[o->n_warm++] = path;
@@ -217,161 +225,6 @@ static const struct argp argp = {
         tri_app_common_child,
         NULL,
         NULL};
-
-/* ---- results --------------------------------------------------------- */
-
-static json_t *point_json(const tri_sim_point *p)
-{
-    json_t *a = json_array();
-
-    json_array_append_new(a, json_integer(p->evaluation));
-    json_array_append_new(a, tri_app_json_real(p->virtual_s));
-    json_array_append_new(a, json_integer(p->trial));
-    json_array_append_new(a, json_integer(p->rung));
-    json_array_append_new(a, tri_app_json_real(p->objective));
-    json_array_append_new(a, tri_app_json_real(p->best));
-    return a;
-}
-
-static const char *const shares[] = {"1%", "2%", "5%"};
-
-static void add_optimum(json_t *o, const tri_sim_result *r)
-{
-    json_t *evaluations = json_object();
-    json_t *rank_seconds = json_object();
-
-    for (int i = 0; i < 3; i++) {
-        json_object_set_new(evaluations, shares[i],
-                            r->evaluations_to[i] < 0
-                                    ? json_null()
-                                    : json_integer(r->evaluations_to[i]));
-        json_object_set_new(rank_seconds, shares[i],
-                            tri_app_json_real(r->rank_seconds_to[i]));
-    }
-    json_object_set_new(o, "optimum", tri_app_json_real(r->optimum));
-    json_object_set_new(o, "evaluations_to", evaluations);
-    json_object_set_new(o, "rank_seconds_to", rank_seconds);
-}
-
-static json_t *best_configuration(const tri_sim_result *r, const tri_ctl *ctl)
-{
-    tri_trial_view v;
-
-    if (r->best_trial < 0) {
-        return json_null();
-    }
-    tri_ctl_trial(ctl, r->best_trial, &v);
-    return tri_app_json_config(tri_ctl_study(ctl)->space, v.config);
-}
-
-/* Runs flagged for slow ranks. */
-static int64_t n_flagged(const tri_ctl *ctl)
-{
-    int64_t n = 0;
-
-    for (int64_t i = 0; i < tri_ctl_n_runs(ctl); i++) {
-        tri_run_view v;
-
-        tri_ctl_run(ctl, i, &v);
-        n += v.slow == TRI_SLOW_FLAGGED;
-    }
-    return n;
-}
-
-static void add_slow(json_t *o, const tri_ctl *ctl)
-{
-    json_t *slow = json_object();
-    tri_progress p;
-
-    tri_ctl_progress(ctl, &p);
-    json_object_set_new(slow, "remeasured", json_integer(p.remeasured));
-    json_object_set_new(slow, "flagged", json_integer(n_flagged(ctl)));
-    json_object_set_new(slow, "benched", json_integer(p.ranks_benched));
-    json_object_set_new(o, "slow", slow);
-}
-
-static void print_json(const sim_options *from, const tri_sim_result *r,
-                       const tri_ctl *ctl)
-{
-    json_t *o = json_object();
-    json_t *history = json_array();
-
-    for (int64_t i = 0; i < r->n_history; i++) {
-        json_array_append_new(history, point_json(&r->history[i]));
-    }
-    json_object_set_new(o, "best", tri_app_json_real(r->best));
-    json_object_set_new(o, "best_trial",
-                        r->best_trial < 0 ? json_null()
-                                          : json_integer(r->best_trial));
-    json_object_set_new(o, "configuration", best_configuration(r, ctl));
-    json_object_set_new(o, "evaluations", json_integer(r->evaluations));
-    json_object_set_new(o, "distinct", json_integer(r->distinct));
-    json_object_set_new(o, "rank_seconds", tri_app_json_real(r->rank_seconds));
-    json_object_set_new(o, "virtual_s", tri_app_json_real(r->virtual_s));
-    json_object_set_new(o, "jobs", json_integer(r->jobs));
-    json_object_set_new(o, "repeated_steps", json_integer(r->repeated_steps));
-    add_optimum(o, r);
-    if (from->curves) {
-        json_object_set_new(o, "missing", json_integer(r->missing));
-    }
-    if (from->set.slow_host >= 0) {
-        add_slow(o, ctl);
-    }
-    json_object_set_new(o, "history", history);
-    tri_app_json_print(o);
-}
-
-static void print_slow(const tri_ctl *ctl)
-{
-    tri_progress p;
-
-    tri_ctl_progress(ctl, &p);
-    printf("slow ranks    %" PRId64 " runs measured again, %" PRId64
-           " flagged, %d ranks benched\n",
-           p.remeasured, n_flagged(ctl), p.ranks_benched);
-}
-
-static void print_text(const sim_options *from, const tri_sim_result *r,
-                       const tri_ctl *ctl)
-{
-    char a[32];
-    char b[32];
-    char config[1024];
-
-    printf("best          %s\n", tri_app_number(r->best, a, sizeof a));
-    if (r->best_trial >= 0) {
-        printf("configuration %s (trial %" PRId64 ")\n",
-               tri_app_config_text(ctl, r->best_trial, config, sizeof config),
-               r->best_trial);
-    }
-    printf("evaluations   %" PRId64 " runs, %" PRId64 " configurations\n",
-           r->evaluations, r->distinct);
-    printf("virtual time  %s, %s rank-seconds\n",
-           tri_app_duration(r->virtual_s, a, sizeof a),
-           tri_app_number(r->rank_seconds, b, sizeof b));
-    if (r->jobs > 1) {
-        printf("jobs          %" PRId64 "\n", r->jobs);
-    }
-    if (r->repeated_steps > 0) {
-        printf("waste         %" PRId64 " units of resource done again\n",
-               r->repeated_steps);
-    }
-    if (from->set.slow_host >= 0) {
-        print_slow(ctl);
-    }
-    if (isnan(r->optimum)) {
-        return;
-    }
-    printf("optimum       %s\n", tri_app_number(r->optimum, a, sizeof a));
-    for (int i = 0; i < 3; i++) {
-        if (r->evaluations_to[i] >= 0) {
-            printf("within %s     after %" PRId64
-                   " configurations, %s rank-seconds\n",
-                   shares[i], r->evaluations_to[i],
-                   tri_app_number(r->rank_seconds_to[i], a, sizeof a));
-        }
-    }
-}
 
 /* ---- the run --------------------------------------------------------- */
 
@@ -426,7 +279,8 @@ static tri_status run(const sim_options *o, const tri_study *study,
 }
 
 static tri_status simulate(const sim_options *o, const tri_study *study,
-                           tri_sim_result *result, tri_ctl **ctl)
+                           tri_sim_result *result, tri_app_searched *searched,
+                           tri_ctl **ctl)
 {
     tri_sim_settings settings = o->set;
     tri_app_thinker thinker = {.study = study, .seed = study->seed};
@@ -447,6 +301,7 @@ static tri_status simulate(const sim_options *o, const tri_study *study,
     if (st == TRI_OK) {
         st = run(o, study, &settings, result, ctl);
     }
+    *searched = thinker.searched;
     tri_app_thinker_fini(&thinker);
     tri_warm_records_destroy((tri_warm_records *)thinker.warm, thinker.n_warm);
     tri_warm_fini(&warm);
@@ -480,16 +335,48 @@ static tri_status can_simulate(const sim_options *o, const tri_study *study)
     return TRI_OK;
 }
 
+static tri_status useless(const char *option, const char *why)
+{
+    return TRI_FAIL(TRI_EINVAL, "%s is of no use %s", option, why);
+}
+
+/* An option that nothing would heed is a mistake. */
+static tri_status check_options(const sim_options *o)
+{
+    if (o->workers == 0 && !o->plan) {
+        return TRI_FAIL(TRI_EINVAL, "--workers N is missing");
+    }
+    if (o->plan && o->n_warm > 0) {
+        return useless("--warm", "to a plan, which asks no thinker");
+    }
+    if (o->plan && (o->set.think_s > 0 || o->no_thinking)) {
+        return useless("--think", "to a plan, which asks no thinker");
+    }
+    if (o->has_dropped && !(o->set.drop > 0)) {
+        return useless("--dropped", "without --drop");
+    }
+    if (isfinite(o->set.node_down_s) && !(o->set.node_loss > 0)) {
+        return useless("--node-down", "without --node-loss");
+    }
+    return TRI_OK;
+}
+
+static int says_cost(const tri_study *study)
+{
+    return study->model.kind == TRI_MODEL_SYNTHETIC &&
+           isfinite(study->model.u.synthetic.cost_s);
+}
+
 static tri_status prepare(const sim_options *o, tri_study **out)
 {
     tri_study *study = NULL;
     tri_status st;
 
-    if (o->workers == 0 && !o->plan) {
-        return TRI_FAIL(TRI_EINVAL, "--workers N is missing");
-    }
+    TRI_TRY(check_options(o));
     TRI_TRY(tri_app_study_with(o->common.file, o->table, NULL, &study));
-    st = can_simulate(o, study);
+    st = o->has_cost && says_cost(study)
+                 ? useless("--cost", "to a study that says what a unit costs")
+                 : can_simulate(o, study);
     if (st != TRI_OK) {
         tri_study_destroy(study);
         return st;
@@ -532,7 +419,7 @@ static int plan(const sim_options *o, tri_study *study)
 
 /* Returns the exit status that the controller gave the study. */
 static int report(const sim_options *o, const tri_sim_result *result,
-                  const tri_ctl *ctl)
+                  const tri_app_searched *searched, const tri_ctl *ctl)
 {
     tri_progress p;
 
@@ -543,11 +430,10 @@ static int report(const sim_options *o, const tri_sim_result *result,
                     " configurations that were tried; they count as infeasible",
                     o->curves, result->missing, result->distinct);
     }
-    if (o->common.json) {
-        print_json(o, result, ctl);
-    } else {
-        print_text(o, result, ctl);
-    }
+    tri_app_sim_tell(&(tri_app_sim_told){result, searched, ctl,
+                                         o->curves != NULL,
+                                         o->set.slow_host >= 0},
+                     o->common.json);
     if (p.state != TRI_CTL_ENDED) {
         return TRI_EXIT_DONE;
     }
@@ -562,6 +448,7 @@ int tri_app_sim(int argc, char **argv)
     sim_options o = {.workers = 0};
     tri_study *study = NULL;
     tri_sim_result result = {0};
+    tri_app_searched searched;
     tri_ctl *ctl = NULL;
     int status;
 
@@ -577,11 +464,11 @@ int tri_app_sim(int argc, char **argv)
         status = plan(&o, study);
         goto destroy_study;
     }
-    if (simulate(&o, study, &result, &ctl) != TRI_OK) {
+    if (simulate(&o, study, &result, &searched, &ctl) != TRI_OK) {
         status = tri_app_fail();
         goto destroy_study;
     }
-    status = report(&o, &result, ctl);
+    status = report(&o, &result, &searched, ctl);
     tri_ctl_destroy(ctl);
     tri_sim_result_fini(&result);
 destroy_study:

@@ -48,6 +48,7 @@ static const struct argp argp = {
 typedef struct standing {
     tri_ctl *ctl;
     tri_progress progress;
+    tri_app_searched searched;
     int64_t ended[TRI_RUN_STOPPED + 1]; /* runs, finals included, by status */
     int epoch, live;
     double age_s;
@@ -115,7 +116,7 @@ static tri_status look(const char *path, standing *out)
     out->epoch = tri_history_epoch(history);
     out->live = tri_history_is_live(history);
     out->age_s = tri_history_age_s(history);
-    st = tri_history_replay(history, &out->ctl, NULL);
+    st = tri_app_fold_history(history, &out->ctl, &out->searched);
     tri_history_destroy(history);
     if (st == TRI_OK) {
         tri_ctl_progress(out->ctl, &out->progress);
@@ -240,11 +241,15 @@ static void print_json(const standing *s)
     json_object_set_new(o, "failed", json_integer(p->failed));
     json_object_set_new(o, "parked", json_integer(p->parked));
     json_object_set_new(o, "repeated_steps", json_integer(p->repeated_steps));
+    json_object_set_new(o, "search",
+                        tri_app_searched_json(&s->searched, s->ctl));
     json_object_set_new(o, "best", best_json(s));
     json_object_set_new(o, "rungs", rungs_json(s->ctl));
     json_object_set_new(o, "ranks", ranks);
     json_object_set_new(o, "failures", tri_app_failures_json(p));
-    json_object_set_new(o, "deadline_s", tri_app_json_real(p->deadline_s));
+    json_object_set_new(
+            o, "deadline_s",
+            tri_app_json_real(p->state == TRI_CTL_ENDED ? NAN : p->deadline_s));
     json_object_set_new(o, "fault",
                         s->fault[0] ? tri_app_json_text(s->fault)
                                     : json_null());
@@ -303,6 +308,7 @@ static void print_best(const standing *s)
 static void print_text(const standing *s)
 {
     const tri_progress *p = &s->progress;
+    char search[800];
     char age[32];
     char time[32];
 
@@ -317,6 +323,8 @@ static void print_text(const standing *s)
     printf("time      %s of study time, last change %s ago\n",
            tri_app_duration(p->time_s, time, sizeof time),
            tri_app_duration(s->age_s, age, sizeof age));
+    printf("search    %s\n",
+           tri_app_searched_text(&s->searched, s->ctl, search, sizeof search));
     printf("trials    %" PRId64 ", %" PRId64 " failed, %" PRId64 " parked\n",
            p->trials, p->failed, p->parked);
     printf("runs      %" PRId64 ": %" PRId64 " finished, %" PRId64

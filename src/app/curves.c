@@ -200,7 +200,7 @@ static tri_status read_study_file(const char *path, tri_recorded *out)
     source from = {.path = path};
     tri_status st;
 
-    TRI_TRY(tri_app_fold(path, &ctl));
+    TRI_TRY(tri_app_fold(path, &ctl, NULL));
     from.ctl = ctl;
     from.study = tri_ctl_study(ctl);
     st = add_runs(&from, out);

@@ -176,13 +176,37 @@ tri_status tri_app_history(const char *path, tri_history **out)
     return st;
 }
 
-tri_status tri_app_fold(const char *path, tri_ctl **ctl)
+/* A tri_replay_fn. */
+static tri_status note_answer(void *ctx, const tri_event *event,
+                              const tri_commands *commands,
+                              const tri_entry *entry, tri_ctl *ctl)
+{
+    (void)commands;
+    (void)entry;
+    (void)ctl;
+    if (ctx && event->kind == TRI_EV_PROPOSALS) {
+        tri_app_searched_note(ctx, &event->u.proposals);
+    }
+    return TRI_OK;
+}
+
+tri_status tri_app_fold_history(const tri_history *history, tri_ctl **ctl,
+                                tri_app_searched *searched)
+{
+    if (searched) {
+        *searched = (tri_app_searched){.answers = 0};
+    }
+    return tri_history_replay_each(history, note_answer, searched, ctl, NULL);
+}
+
+tri_status tri_app_fold(const char *path, tri_ctl **ctl,
+                        tri_app_searched *searched)
 {
     tri_history *history = NULL;
     tri_status st;
 
     TRI_TRY(tri_app_history(path, &history));
-    st = tri_history_replay(history, ctl, NULL);
+    st = tri_app_fold_history(history, ctl, searched);
     tri_history_destroy(history);
     return st;
 }

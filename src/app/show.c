@@ -8,6 +8,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 #define MAX_RUNGS 64
 
@@ -100,6 +101,13 @@ static json_t *limit_json(int64_t v)
     return v == TRI_UNLIMITED ? json_null() : json_integer(v);
 }
 
+/* Whether configurations are drawn, so that no predictor is asked. */
+static int draws(const tri_study *study)
+{
+    return strcmp(study->search.proposer, "random") == 0 ||
+           strcmp(study->search.proposer, "quasi") == 0;
+}
+
 static json_t *plan_json(const tri_study *study)
 {
     int64_t resources[MAX_RUNGS];
@@ -119,6 +127,12 @@ static json_t *plan_json(const tri_study *study)
     json_object_set_new(o, "scheduler",
                         json_string(tri_sched_name(study->scheduler.kind)));
     json_object_set_new(o, "search", tri_app_json_text(study->search.proposer));
+    if (!draws(study)) {
+        json_object_set_new(o, "predictor",
+                            tri_app_json_text(study->search.predictor));
+        json_object_set_new(o, "acquisition",
+                            tri_app_json_text(study->search.acquisition));
+    }
     json_object_set_new(budget, "trials", limit_json(study->budget.trials));
     json_object_set_new(budget, "runs", limit_json(study->budget.runs));
     json_object_set_new(budget, "time_s",
@@ -145,8 +159,14 @@ static void print_plan(const tri_study *study)
     int n = ladder(study, resources);
     char buf[32];
 
-    printf("search    %s, %s, eta %d\n", study->search.proposer,
-           tri_sched_name(study->scheduler.kind), study->resource.eta);
+    printf("search    %s", study->search.proposer);
+    if (!draws(study)) {
+        printf(" (predictor %s, acquisition %s, %.3g %% at random)",
+               study->search.predictor, study->search.acquisition,
+               100 * study->search.random_share);
+    }
+    printf(", %s, eta %d\n", tri_sched_name(study->scheduler.kind),
+           study->resource.eta);
     printf("rungs    ");
     for (int i = 0; i < n; i++) {
         printf(" %" PRId64, resources[i]);

@@ -16,6 +16,7 @@ typedef struct plan_row {
     int ranks;
     double virtual_s, first_s, rank_seconds; /* first_s: at the top rung; NaN */
     int64_t runs, configurations, at_top;
+    tri_app_ending end;
 } plan_row;
 
 /* The highest rung that any run was at: the top, unless the study ended before
@@ -34,10 +35,13 @@ static tri_status simulate(const tri_study *study, const tri_curve *source,
                            const tri_sim_settings *set, int top, plan_row *out)
 {
     tri_sim_settings sized = *set;
+    tri_ctl *ctl = NULL;
     tri_sim_result r;
 
     sized.workers = out->ranks;
-    TRI_TRY(tri_sim_run(study, source, &sized, &r, NULL));
+    TRI_TRY(tri_sim_run(study, source, &sized, &r, &ctl));
+    out->end = tri_app_ending_of(ctl);
+    tri_ctl_destroy(ctl);
     out->virtual_s = r.virtual_s;
     out->rank_seconds = r.rank_seconds;
     out->runs = r.evaluations;
@@ -79,6 +83,11 @@ static void print_json(const plan_row *rows, int n)
         json_object_set_new(row, "configurations",
                             json_integer(r->configurations));
         json_object_set_new(row, "at_top", json_integer(r->at_top));
+        json_object_set_new(row, "ended_by",
+                            r->end.by[0] ? json_string(r->end.by)
+                                         : json_null());
+        json_object_set_new(row, "finals_s",
+                            tri_app_json_real(r->end.finals_s));
         json_array_append_new(list, row);
     }
     json_object_set_new(o, "plan", list);
@@ -88,9 +97,10 @@ static void print_json(const plan_row *rows, int n)
 static void print_text(const plan_row *rows, int n)
 {
     static const char *const heads[] = {
-            "ranks", "time",           "first at top", "rank-seconds",
-            "busy",  "configurations", "at top",       "runs"};
-    tri_app_table *t = tri_app_table_create("rrrrrrrr");
+            "ranks",    "time",           "first at top", "rank-seconds",
+            "busy",     "configurations", "at top",       "runs",
+            "ended by", "finals"};
+    tri_app_table *t = tri_app_table_create("rrrrrrrrlr");
     char buf[32];
 
     for (size_t i = 0; t && i < sizeof heads / sizeof heads[0]; i++) {
@@ -111,6 +121,10 @@ static void print_text(const plan_row *rows, int n)
         tri_app_table_int(t, r->configurations);
         tri_app_table_int(t, r->at_top);
         tri_app_table_int(t, r->runs);
+        tri_app_table_cell(t, r->end.by[0] ? r->end.by : "-");
+        tri_app_table_cell(t, r->end.finals ? tri_app_duration(r->end.finals_s,
+                                                               buf, sizeof buf)
+                                            : "-");
     }
     if (t) {
         tri_app_table_print(t, stdout);

@@ -40,6 +40,7 @@ tri_status tri_app_think(void *ctx, const tri_snapshot *snapshot,
         TRI_TRY(create(t, t->warm, t->n_warm));
     }
     TRI_TRY(tri_thinker_answer(t->thinker, snapshot, NULL, out));
+    tri_app_searched_note(&t->searched, out);
     if (!t->quiet && tri_thinker_news(t->thinker)) {
         TRI_LOG_JOB(TRI_LOG_INFO, "%s", tri_thinker_news(t->thinker));
     }
@@ -52,8 +53,7 @@ void tri_app_thinker_fini(tri_app_thinker *t)
     t->thinker = NULL;
 }
 
-/* ---- thinking again ---------------------------------------------------------
- */
+/* ---- thinking again ----------------------------------------------------- */
 
 typedef struct refit {
     tri_app_thinker thinker;

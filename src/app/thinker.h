@@ -10,19 +10,23 @@
 #include "trireme/store.h"
 #include "trireme/think.h"
 
+#include "src/app/searched.h"
+
 typedef struct tri_app_thinker { /* zeroed but for study and seed */
     const tri_study *study;
     uint64_t seed;
     const tri_warm_records *warm; /* of earlier studies; NULL */
     int n_warm;
-    tri_thinker *thinker; /* NULL until it is asked */
-    int quiet;            /* its news are not told */
+    tri_thinker *thinker;      /* NULL until it is asked */
+    int quiet;                 /* its news are not told */
+    tri_app_searched searched; /* [out] its answers */
 } tri_app_thinker;
 
 /* Whether there is anything that could think of this study. */
 int tri_app_may_think(const tri_study *study);
-/* As `think` of tri_sim_settings, saying what is new of how it thinks, with a tri_app_thinker as its context: the
- * first question of a study is put to a fresh one. */
+/* As `think` of tri_sim_settings, saying what is new of how it thinks, with a
+ * tri_app_thinker as its context: the first question of a study is put to a
+ * fresh one. */
 tri_status tri_app_think(void *ctx, const struct tri_snapshot *snapshot,
                          tri_ev_proposals *out);
 void tri_app_thinker_fini(tri_app_thinker *t);

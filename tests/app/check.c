@@ -76,6 +76,9 @@ static void why(void **state)
     assert_true(json_is_true(json_object_get(o, "valid")));
     assert_true(json_is_null(json_object_get(o, "rule")));
     json_decref(o);
+    ran = cli_run("check rules.yaml --why a=4,b=3"); /* it is an answer */
+    assert_int_equal(ran->status, 0);
+    assert_non_null(strstr(ran->out, "refused by"));
     cli_expect_sentence(cli_run("check rules.yaml --why a=9,b=3"), 1, "9");
     cli_expect_sentence(cli_run("check rules.yaml --why c=1"), 1, "c");
 }

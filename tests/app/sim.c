@@ -32,6 +32,8 @@ static void shape(void **state)
             json_object_get(json_object_get(o, "evaluations_to"), "1%"));
     assert_non_null(
             json_object_get(json_object_get(o, "rank_seconds_to"), "5%"));
+    assert_true(json_is_string(json_object_get(o, "ended_by")));
+    assert_true(json_object_size(json_object_get(o, "rules")) > 0);
     json_decref(o);
 }
 
@@ -100,6 +102,69 @@ static void thinking(void **state)
     json_decref(slow);
     json_decref(none);
     json_decref(quasi);
+}
+
+/* What ended a search, and which rules its configurations come from. */
+static void ended_by(void **state)
+{
+    static const struct {
+        const char *budget, *by;
+        int finals;
+    } rows[] = {{"{trials: 20}", "trials", 0},
+                {"{runs: 20}", "runs", 0},
+                {"{trials: 900, time: 30 s}", "time", 1},
+                {"{}", "space", 0}};
+    char text[512];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        json_t *o;
+
+        snprintf(text, sizeof text,
+                 "study: e\nmodel: {kind: synthetic, cost: 1}\n"
+                 "space: {a: {int: [0, 9]}, b: {int: [0, 9]}}\n"
+                 "objective: {minimize: loss}\nsearch: random\n"
+                 "resource: {min: 1, max: 3, eta: 3}\nbudget: %s\n"
+                 "finals: %s\n",
+                 rows[i].budget,
+                 rows[i].finals ? "{top: 2, repeats: 2}" : "none");
+        cli_write("ended.yaml", text);
+        o = cli_json(cli_run("sim ended.yaml --workers 2 --json"));
+        assert_string_equal(json_string_value(json_object_get(o, "ended_by")),
+                            rows[i].by);
+        assert_int_equal(json_integer_value(json_object_get(o, "finals")) > 0,
+                         rows[i].finals);
+        assert_int_equal(json_real_value(json_object_get(o, "finals_s")) > 0,
+                         rows[i].finals);
+        assert_int_equal(json_integer_value(json_object_get(
+                                 json_object_get(o, "rules"), "random")),
+                         json_integer_value(json_object_get(o, "distinct")));
+        json_decref(o);
+    }
+    assert_non_null(strstr(cli_run("sim ended.yaml --workers 2")->out,
+                           "ended by      nothing left to try; no finals\n"));
+    assert_non_null(strstr(cli_run("sim ended.yaml --plan")->out, "ended by"));
+}
+
+static void options_without_effect(void **state)
+{
+    static const char *const rows[][2] = {
+            {"--plan --warm nope.h5", "--warm is of no use to a plan"},
+            {"--plan --think 3", "--think is of no use to a plan"},
+            {"--workers 2 --dropped lost", "--dropped is of no use without"},
+            {"--workers 2 --node-down 9", "--node-down is of no use without"},
+            {"--workers 2 --cost 9", "--cost is of no use to a study that"},
+            {"--workers 2 --warm=", "--warm takes the name of a study file"},
+    };
+
+    (void)state;
+    cli_write("cost.yaml", "study: c\nmodel: {kind: synthetic, cost: 1}\n"
+                           "space: {a: {int: [0, 9]}}\n"
+                           "objective: {minimize: loss}\n");
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        cli_expect_sentence(cli_run("sim cost.yaml %s", rows[i][0]), 1,
+                            rows[i][1]);
+    }
 }
 
 static const char gpt_results[] = "dp,tp,micro_batch,tokens_per_s,failed\n"
@@ -338,6 +403,8 @@ int main(int argc, char **argv)
             cmocka_unit_test(shape),
             cmocka_unit_test(same_seed_same_answer),
             cmocka_unit_test(thinking),
+            cmocka_unit_test(ended_by),
+            cmocka_unit_test(options_without_effect),
             cmocka_unit_test(recorded_results),
             cmocka_unit_test(missing_results),
             cmocka_unit_test(results_are_a_table_s),

@@ -128,6 +128,9 @@ static void export_of_it(void **state)
     ran = cli_run("export bowl.h5 --table reports");
     assert_int_equal(ran->status, 0);
     assert_memory_equal(ran->out, "run,seq,step,time_s,", 20);
+    ran = cli_run("export bowl.h5 --table models");
+    assert_int_equal(ran->status, 0);
+    assert_memory_equal(ran->out, "seq,time_s,snapshot,n,predictor,", 32);
     ran = cli_run("export bowl.h5 --table events");
     assert_int_equal(ran->status, 0);
     assert_memory_equal(ran->out, "seq,time_s,kind,offset,bytes,digest\n", 36);
