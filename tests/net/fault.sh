@@ -115,9 +115,10 @@ is_over() {
     done
 }
 
-# What Open MPI and we have there for the processes given.
+# What Open MPI and we have there; folders of batch scripts are not ours.
 segments() {
-    find /dev/shm -newer study.yaml -name '*trireme*' | sort
+    find /dev/shm -newer study.yaml -name '*trireme*' \
+        ! -name 'trireme.[0-9]*' ! -path '*/trireme*/*' | sort
 }
 
 check_end() { # FILE STATUS
