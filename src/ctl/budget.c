@@ -147,7 +147,8 @@ static double budget_end(const tri_ctl *ctl)
 {
     double budget = budget_s(ctl);
 
-    return budget < INFINITY ? budget - reserve(ctl, budget) : budget;
+    return budget < INFINITY ? ctl->idle_s + budget - reserve(ctl, budget)
+                             : budget;
 }
 
 static double opening_end(const tri_ctl *ctl)
@@ -172,7 +173,7 @@ int tri_ctl_opening_binds(const tri_ctl *ctl)
 
 double tri_ctl_finals_end(const tri_ctl *ctl)
 {
-    double budget = budget_s(ctl);
+    double budget = ctl->idle_s + budget_s(ctl);
     double most = ctl->open_s + max_time_s(ctl);
 
     return budget < most ? budget : most;

@@ -126,6 +126,11 @@ tri_status tri_ctl_end_empty(tri_ctl *ctl)
         why = say(ctl, "no run finished: %lld of %lld trials failed, mostly %s",
                   (long long)ctl->n_failed, (long long)ctl->n_trials,
                   tri_reason_name(commonest_failure(ctl)));
+    } else if (ctl->rules >= 2 && ctl->now >= tri_ctl_search_end(ctl)) {
+        ctl->idled = 1;
+        return tri_ctl_end(ctl, 3, 1,
+                           "budget.time passed before any run finished or "
+                           "failed");
     } else {
         why = say(ctl, "no run finished within the budget (%lld trials)",
                   (long long)ctl->n_trials);

@@ -118,6 +118,8 @@ static void begin_opening(tri_ctl *ctl, const tri_ev_open *ev)
     ctl->max_time_s = ev->max_time_s;
     ctl->deadline_s = ev->deadline_s;
     ctl->rules = ev->rules;
+    ctl->idle_s = ctl->idled ? ctl->now : ctl->idle_s;
+    ctl->idled = 0;
     ctl->no_timeouts = ev->no_timeouts;
     ctl->started = ctl->draining = ctl->ended = ctl->search_stopped = 0;
     ctl->exhausted = ctl->opening_blocks = ctl->cut = 0;

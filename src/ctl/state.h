@@ -184,6 +184,7 @@ struct tri_ctl {
 
     double now, before; /* times of this event and the last */
     double open_s, max_time_s, deadline_s, drain_limit;
+    double idle_s; /* study time before this came to nothing: no budget's */
     /* of all runs: the longest usual step, the longest checkpoint */
     double longest_step_s, longest_save_s;
     double shift; /* by gaps of the driver's loop, added up */
@@ -192,6 +193,7 @@ struct tri_ctl {
     tri_phase phase;
     uint8_t no_timeouts;
     uint8_t no_texts; /* of configurations, in commands */
+    uint8_t idled;    /* its time passed, and nothing finished nor failed */
     uint8_t started;  /* something but open, edited and pool was fed */
     uint8_t complete; /* ended with status 0, nothing edited since */
     uint8_t draining, ended, search_stopped;

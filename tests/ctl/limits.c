@@ -374,6 +374,36 @@ static void the_budget_stops_the_search(void **state)
 
 /* A step of 20 seconds is under way when the time is over: the ranks are good,
  * and have until the progress limit to come to its end. */
+/* A start that stood still for longer than the budget: a resume has all of
+ * it. */
+static void time_that_came_to_nothing(void **state)
+{
+    world w;
+
+    (void)state;
+    world_init(&w, timed_alone);
+    world_open(&w);
+    w.now = 130;
+    world_pool(&w, 1, 1);
+    world_clock(&w, 0);
+    assert_true(w.ended);
+    assert_int_equal(w.status, 3);
+    assert_true(w.resumable);
+    assert_non_null(strstr(w.why, "before any run finished"));
+    w.now = 140;
+    world_begin(&w, 1, 1);
+    assert_false(w.ended);
+    world_formed(&w, 0);
+    world_report(&w, 0, 1);
+    w.now = 200; /* past what the first start left */
+    world_report(&w, 0, 20);
+    assert_int_equal(world_count(&w, TRI_CMD_VERDICT), 0);
+    at(&w, 240);
+    assert_int_equal(verdict(&w, 0)->verdict, TRI_VERDICT_STOP);
+    world_retell(&w);
+    world_fini(&w);
+}
+
 static void a_long_step_may_end(void **state)
 {
     world w;
@@ -516,6 +546,7 @@ int main(void)
             cmocka_unit_test(a_second_signal_ends_at_once),
             cmocka_unit_test(what_cannot_end_is_not_started),
             cmocka_unit_test(the_budget_stops_the_search),
+            cmocka_unit_test(time_that_came_to_nothing),
             cmocka_unit_test(a_long_step_may_end),
             cmocka_unit_test(less_time_than_a_run),
             cmocka_unit_test(what_is_shorter_may_still_start),
