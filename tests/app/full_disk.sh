@@ -72,5 +72,20 @@ for size in 12 16 24 40 64 80 120 160 200 208 232 280 400; do
         [ "$status" = 0 ] || fail "$size: not resumed"
     fi
 done
+# No study is opened where its first words cannot be written; that is a fault
+# too, but a folder that is not there is bad input.
+not_opened() { # WANTED OUTPUT
+    status=0
+    "$mpiexec" -n 3 "$trireme" tune study.yaml -o "$2" > log 2>&1 || status=$?
+    [ "$status" = "$1" ] || fail "$2: status $status, not $1"
+}
+umount "$disk"
+mount -t tmpfs -o size=4k tmpfs "$disk"
+not_opened 4 disk/s.h5
+[ -z "$(ls disk)" ] || fail "a study that is not opened leaves files"
+mount -o remount,ro "$disk"
+not_opened 4 disk/s.h5
+not_opened 1 nowhere/s.h5
+
 [ "$fours" -ge 10 ] || fail "only $fours ends with a full disk"
 echo "$fours ends with a full disk"
