@@ -45,12 +45,25 @@ static void on_stuck(void)
  * ranks late, so it is long; TRIREME_INIT_S says another. */
 #define INIT_S 300.0
 
-static double init_s(void)
+static double limit_s = INIT_S;
+
+static void read_limit(void)
 {
     const char *text = getenv("TRIREME_INIT_S");
-    double s = text ? strtod(text, NULL) : 0;
+    char *end;
+    double s;
 
-    return s > 0 ? s : INIT_S;
+    if (!text || !*text) {
+        return;
+    }
+    s = strtod(text, &end);
+    if (!*end && s > 0 && s < 1e6) {
+        limit_s = s;
+    } else if (tri_app_launch_rank() < 1) {
+        TRI_LOG(TRI_LOG_WARN,
+                "TRIREME_INIT_S is \"%.40s\", expected seconds; it is not used",
+                text);
+    }
 }
 
 /* Before MPI_Init has returned.  Once or twice: rank 0 may be the one. */
@@ -60,7 +73,7 @@ static void on_no_start(void)
         TRI_LOG(TRI_LOG_ERROR,
                 "MPI_Init was not done within %.0f s: a rank of this job has "
                 "died or cannot be reached; leaving",
-                init_s());
+                limit_s);
     }
     _exit(TRI_EXIT_FAULT);
 }
@@ -73,7 +86,8 @@ static tri_status init(void)
     int rc;
 
     TRI_TRY(tri_watchdog_open(on_no_start));
-    before = tri_watchdog_begin(init_s());
+    read_limit();
+    before = tri_watchdog_begin(limit_s);
     rc = MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &provided);
     tri_watchdog_end(before);
     tri_watchdog_close();
