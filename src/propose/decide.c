@@ -2,6 +2,7 @@
  * What to try: the pool, and what is chosen of it by which rule.
  */
 #include "src/propose/thinker.h"
+#include "src/base/ranked.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -16,25 +17,12 @@
 
 /* ---- the pool ----------------------------------------------------------- */
 
-typedef struct ranked {
-    double cost;
-    int at;
-} ranked;
-
-static int by_cost(const void *a, const void *b)
-{
-    const ranked *p = a, *q = b;
-
-    return p->cost != q->cost ? (p->cost > q->cost) - (p->cost < q->cost)
-                              : p->at - q->at;
-}
-
 /* The best records, for their neighbours. */
 static tri_status best_of(const tri_thinker *t, const tri_snapshot *s,
                           const tri_config **near, int *n)
 {
     double sign = t->study->objective.maximize ? -1 : 1;
-    ranked *list = malloc(((size_t)s->n_records + 1) * sizeof *list);
+    tri_ranked *list = malloc(((size_t)s->n_records + 1) * sizeof *list);
     int m = 0;
 
     if (!list) {
@@ -42,10 +30,10 @@ static tri_status best_of(const tri_thinker *t, const tri_snapshot *s,
     }
     for (int i = 0; i < s->n_records; i++) {
         if (!s->records[i].failed && isfinite(s->records[i].objective)) {
-            list[m++] = (ranked){sign * s->records[i].objective, i};
+            list[m++] = (tri_ranked){sign * s->records[i].objective, i};
         }
     }
-    qsort(list, (size_t)m, sizeof *list, by_cost);
+    tri_ranked_sort(list, m);
     for (*n = 0; *n < NEAR && *n < m; ++*n) {
         near[*n] = s->records[list[*n].at].config;
     }
@@ -152,7 +140,7 @@ static tri_status believed_best(const tri_thinker *t, double *best)
 {
     const tri_knowledge *k = &t->known;
     size_t w = (size_t)k->width;
-    ranked *list = malloc(((size_t)k->n + 1) * sizeof *list);
+    tri_ranked *list = malloc(((size_t)k->n + 1) * sizeof *list);
     double *x = malloc(LOWEST * (w + 1) * sizeof *x);
     double *mean = x ? x + LOWEST * w : NULL;
     int n = k->n < LOWEST ? k->n : LOWEST;
@@ -162,10 +150,7 @@ static tri_status believed_best(const tri_thinker *t, double *best)
         free(x);
         return TRI_FAIL(TRI_ENOMEM, "no memory to think");
     }
-    for (int i = 0; i < k->n; i++) {
-        list[i] = (ranked){k->y[i], i};
-    }
-    qsort(list, (size_t)k->n, sizeof *list, by_cost);
+    tri_rank(k->y, k->n, list);
     for (int i = 0; i < n; i++) {
         memcpy(x + (size_t)i * w, k->x + (size_t)list[i].at * w, w * sizeof *x);
     }
