@@ -286,7 +286,27 @@ def slowdowns(results, budget):
             for m, of in out.items()}
 
 
+def losses(results, budget):
+    """What asynchronous search loses: evaluations beyond the first W - 1, over
+    the sequential ones; the mean over the plain tables, and of each.  With W
+    workers each launch knows W - 1 results fewer than in sequential search, so
+    that W - 1 more are needed for the same even if nothing is lost.  A median
+    beyond the budget stands for the budget."""
+    out = {}
+    for (table, method, workers), r in results.items():
+        alone = results.get((table, method, 1))
+        if workers > 1 and alone and "trainings_to_1%" not in r:
+            more, less = (min(x["evaluations_to_1%"]["median"], budget)
+                          for x in (r, alone))
+            out.setdefault(method, {}).setdefault(str(workers), {})[table] = (
+                max(0, more - (workers - 1)) / less)
+    return {m: {w: {"mean": sum(x.values()) / len(x), "tables": x}
+                for w, x in of.items()} for m, of in out.items()}
+
+
 def mappings(methods):
+    if not methods:
+        return {}
     import halving
     import peers
 
@@ -299,6 +319,7 @@ def mappings(methods):
 def main():
     o = options()
     started = time.monotonic()
+    o.work = os.path.abspath(o.work)  # studies name tables from their own folder
     os.makedirs(o.work, exist_ok=True)
     o.trireme = find_program(o.trireme)
     found = find_tables(o)
@@ -309,6 +330,7 @@ def main():
     failed = [] if o.report_only else run_all(o, jobs, cache, path)
     results = gather(jobs, cache)
     slower = slowdowns(results, o.budget)
+    lost = losses(results, o.budget)
     report = {
         "settings": {k: getattr(o, k) for k in (
             "seeds", "variant_seeds", "first_seed", "workers", "straggle", "budget",
@@ -320,6 +342,7 @@ def main():
         "results": [{"table": t, "method": m, "workers": w, **r}
                     for (t, m, w), r in results.items()],
         "slowdown": slower,
+        "beyond_first": lost,
         "limits": limits.check(results, slower),
         "errors": [{"table": j[1].name, "method": j[2], **j[3], "error": e}
                    for j, e in failed],
@@ -330,7 +353,7 @@ def main():
     }
     show.write_json(report, o.json or os.path.join(o.work, "report.json"))
     show.print_report(report, o)
-    if failed:
+    if failed or not results:
         return 4
     missed = [c for c in report["limits"] if not c["holds"]]
     return 1 if o.check and missed else 0

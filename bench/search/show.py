@@ -113,10 +113,25 @@ def print_slowdowns(report):
                  for m, of in report["slowdown"].items()])
 
 
+def print_losses(report):
+    workers = sorted({w for of in report["beyond_first"].values() for w in of},
+                     key=int)
+    if not workers:
+        return
+    print("\nEvaluations beyond the first W - 1 with W workers, over the "
+          "sequential ones, mean\nover the tables (1: nothing lost but that "
+          "each launch knows W - 1 results fewer):")
+    print_table(["method", *(f"{w} workers" for w in workers)],
+                [[m, *(number(of[w]["mean"]) if w in of else "-"
+                       for w in workers)]
+                 for m, of in report["beyond_first"].items()])
+
+
 def print_report(report, o):
     for table in report["tables"]:
         print_of_table(report, table, o)
     print_slowdowns(report)
+    print_losses(report)
     if report["mapping"]:
         print("\nPeers, mapped onto a table:")
     for method, text in report["mapping"].items():
