@@ -119,7 +119,8 @@ TRI_API tri_status tri_thinker_answer(tri_thinker *t,
 /* What the thinker now believes of a configuration at a resource; NaN where it
  * has no model.  For `predict` and `explain`. */
 typedef struct tri_belief {
-    double predicted, lo, hi; /* 95 %, without noise */
+    double predicted, lo, hi; /* 95 %, without noise: as wide as errors on left
+                               * out results ask for */
     double bytes, p_feasible;
     double sd; /* of the prediction, on the scale that the model works on: how
                 * little is known there */

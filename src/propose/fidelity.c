@@ -71,6 +71,21 @@ static double on_line(const tri_scores *s, int i, int j, double score)
     return s->cost[from] + slope * (score - s->score[from]);
 }
 
+/* Beyond an end, by the line through the points at i and j: towards zero, where
+ * all are of one sign, as an exponential that touches it, which never gets
+ * there. */
+static double beyond(const tri_scores *s, int i, int j, double score)
+{
+    int end = score < s->score[i] ? i : j;
+    double cost = on_line(s, i, j, score);
+    double by = cost - s->cost[end];
+    int one_sign = s->cost[0] > 0 || s->cost[s->n - 1] < 0;
+
+    return one_sign && by * s->cost[end] < 0
+                   ? s->cost[end] * exp(by / s->cost[end])
+                   : cost;
+}
+
 double tri_scores_invert(const tri_scores *s, double score)
 {
     int end = s->n / END_SHARE > 1 ? s->n / END_SHARE : 1;
@@ -81,10 +96,10 @@ double tri_scores_invert(const tri_scores *s, double score)
         return s->n == 1 ? s->cost[0] : NAN;
     }
     if (score < s->score[0]) {
-        return on_line(s, 0, end < hi ? end : hi, score);
+        return beyond(s, 0, end < hi ? end : hi, score);
     }
     if (score > s->score[hi]) {
-        return on_line(s, hi - end > 0 ? hi - end : 0, hi, score);
+        return beyond(s, hi - end > 0 ? hi - end : 0, hi, score);
     }
     while (hi - lo > 1) {
         int mid = (lo + hi) / 2;

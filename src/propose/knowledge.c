@@ -7,6 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Of a warped value, for a slope. */
+#define STEP 1e-4
+
 typedef struct counts {
     int values, labels, points;
 } counts;
@@ -162,10 +165,27 @@ static tri_status warp_all(tri_knowledge *k)
     return TRI_OK;
 }
 
+/* Positive costs below all that are known: a power comes to zero at a finite
+ * value and stays there; an exponential in its place goes on. */
+static double below_all(const tri_knowledge *k, double value)
+{
+    double end = tri_warp_apply(&k->warp, k->best);
+    double slope = (k->best - tri_warp_invert(&k->warp, end - STEP)) / STEP;
+
+    return k->best * exp(slope * (value - end) / k->best);
+}
+
 double tri_knowledge_cost(const tri_knowledge *k, double value)
 {
-    return k->scores.n > 0 ? tri_scores_invert(&k->scores, value)
-                           : tri_warp_invert(&k->warp, value);
+    double cost;
+
+    if (k->scores.n > 0) {
+        return tri_scores_invert(&k->scores, value);
+    }
+    cost = tri_warp_invert(&k->warp, value);
+    return cost < k->best && k->best > 0 && !k->warp.powers
+                   ? below_all(k, value)
+                   : cost;
 }
 
 static void count_failed(tri_knowledge *k)

@@ -8,8 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- telling
- * ------------------------------------------------------------------------ */
+/* ---- telling ------------------------------------------------------------ */
 
 static tri_status grow_texts(tri_thinker *t, size_t bytes)
 {
@@ -59,8 +58,9 @@ static void unwarp(const tri_thinker *t, double mean, double sd,
                    double *predicted, double *lo, double *hi)
 {
     double sign = t->study->objective.maximize ? -1 : 1;
-    double a = sign * tri_knowledge_cost(&t->known, mean - 1.96 * sd);
-    double b = sign * tri_knowledge_cost(&t->known, mean + 1.96 * sd);
+    double told = t->calibration.factor * hypot(sd, t->calibration.floor);
+    double a = sign * tri_knowledge_cost(&t->known, mean - 1.96 * told);
+    double b = sign * tri_knowledge_cost(&t->known, mean + 1.96 * told);
 
     *predicted = *lo = *hi = NAN;
     if (!isnan(mean)) {
@@ -175,8 +175,7 @@ tri_status tri_thinker_tell(tri_thinker *t, const tri_snapshot *s,
     return TRI_OK;
 }
 
-/* ---- questions
- * ------------------------------------------------------------------- */
+/* ---- questions ---------------------------------------------------------- */
 
 tri_status tri_thinker_believe(tri_thinker *t, const tri_config *c,
                                int64_t resource, tri_belief *out)

@@ -27,7 +27,8 @@ typedef struct tri_scores {
 /* Replace costs y[n] by their scores.  TRI_ENOMEM. */
 tri_status tri_scores_init(tri_scores *s, double *y, int n);
 void tri_scores_fini(tri_scores *s);
-/* The cost of a score; beyond the ends along a line. */
+/* The cost of a score; beyond the ends along a line, which does not cross zero
+ * where all costs are on one side. */
 double tri_scores_invert(const tri_scores *s, double score);
 
 /* ---- knowledge ------------------------------------------------------- */

@@ -26,8 +26,7 @@ int tri_study_thinks(const tri_study *study)
     return tri_space_count(study->space) != 1;
 }
 
-/* ---- life ------------------------------------------------------------------
- */
+/* ---- life --------------------------------------------------------------- */
 
 static void free_warm(tri_thinker *t)
 {
@@ -160,6 +159,7 @@ tri_status tri_thinker_create(const tri_study *study, uint64_t seed,
     t->study = study;
     t->seed = seed;
     t->tau = NAN;
+    t->calibration.factor = 1;
     st = set_up(t, warm, n_warm);
     if (st != TRI_OK) {
         tri_thinker_destroy(t);
@@ -169,8 +169,7 @@ tri_status tri_thinker_create(const tri_study *study, uint64_t seed,
     return TRI_OK;
 }
 
-/* ---- learning
- * ---------------------------------------------------------------- */
+/* ---- learning ----------------------------------------------------------- */
 
 static tri_samples samples_of(const tri_thinker *t)
 {
@@ -199,6 +198,7 @@ static tri_status choose_predictor(tri_thinker *t)
     TRI_TRY(tri_predictor_choose(t->encoding, &s, t->seed, &ops, &t->tau));
     if (t->is_auto && ops != t->ops) {
         forget_models(t);
+        t->calibrated_n = 0;
         use(t, ops);
     }
     return TRI_OK;
@@ -218,6 +218,14 @@ static int is_stuck(const tri_thinker *t, const tri_snapshot *s)
            s->number % 3 == 0;
 }
 
+tri_status tri_thinker_fit(const tri_thinker *t, const tri_samples *s,
+                           const tri_model *before, tri_model **out)
+{
+    return t->transfer ? tri_transfer_fit(t->transfer, t->ops, t->encoding, s,
+                                          t->seed, before, out)
+                       : t->ops->fit(t->encoding, s, t->seed, before, out);
+}
+
 /* Bring *model up to what is known: by the rows that are new where it may keep
  * its hyper-parameters, else by a fit that begins with them. */
 static tri_status bring_up(tri_thinker *t, const tri_samples *s,
@@ -229,10 +237,7 @@ static tri_status bring_up(tri_thinker *t, const tri_samples *s,
         t->of->update(*model, s) == TRI_OK) {
         return TRI_OK;
     }
-    TRI_TRY(t->transfer
-                    ? tri_transfer_fit(t->transfer, t->ops, t->encoding, s,
-                                       t->seed, *model, &fitted)
-                    : t->ops->fit(t->encoding, s, t->seed, *model, &fitted));
+    TRI_TRY(tri_thinker_fit(t, s, *model, &fitted));
     if (*model) {
         t->of->destroy(*model);
     }
@@ -248,7 +253,10 @@ static tri_status learn_values(tri_thinker *t, const tri_snapshot *snapshot)
     s.keep = t->model && t->known.n >= LEARN_EACH &&
              t->known.n < LEARN_GROWTH * t->learned_n;
     TRI_TRY(bring_up(t, &s, &t->model));
-    t->learned_n = s.keep ? t->learned_n : t->known.n;
+    if (!s.keep) {
+        t->learned_n = t->known.n;
+        TRI_TRY(tri_thinker_calibrate(t));
+    }
     t->is_stuck = is_stuck(t, snapshot);
     s.keep = 0;
     s.rough = 1;
@@ -379,7 +387,7 @@ static tri_status learn(tri_thinker *t, const tri_snapshot *s)
         TRI_TRY(learn_values(t, s));
     } else {
         forget_models(t);
-        t->learned_n = 0;
+        t->learned_n = t->calibrated_n = 0;
     }
     return t->known.n_labels > 0 ? learn_failures(t, s) : TRI_OK;
 }

@@ -31,6 +31,11 @@ typedef enum tri_lack {
     TRI_LACKS_ALL_EQUAL
 } tri_lack;
 
+/* What is told of a deviation: factor x hypot(sd, floor), warped. */
+typedef struct tri_calibration {
+    double factor, floor;
+} tri_calibration;
+
 struct tri_thinker {
     const tri_study *study;
     uint64_t seed;
@@ -53,6 +58,8 @@ struct tri_thinker {
     tri_model *rough; /* for when it leads nowhere; NULL */
     int is_stuck;
     int learned_n; /* values when its hyper-parameters were learned */
+    tri_calibration calibration; /* of the model, */
+    int calibrated_n;            /* and values when it was tried */
     tri_feasibility *feasible;
     tri_reinforce *reinforce; /* NULL: another proposer */
     int is_evolution;
@@ -97,6 +104,13 @@ void tri_turns_assign(const tri_thinker *t, const tri_snapshot *s, int wanted,
  * of a kind others move up.  TRI_ENOMEM. */
 tri_status tri_turns_arrange(const tri_turns *p, const int *from,
                               const int *n, tri_answer *a);
+
+/* Fit the predictor in use, over earlier studies.  TRI_ENOMEM. */
+tri_status tri_thinker_fit(const tri_thinker *t, const tri_samples *s,
+                           const tri_model *before, tri_model **out);
+/* Find out how far the model's deviations are to be believed, if it has not
+ * been tried with about as many values.  TRI_ENOMEM. */
+tri_status tri_thinker_calibrate(tri_thinker *t);
 
 /* The model that this answer is chosen by; NULL. */
 tri_model *tri_thinker_asked(const tri_thinker *t);
