@@ -425,6 +425,7 @@ static void await_hellos(tri_driver *d)
     for (int i = 1; i < d->world->size && !is_to_end(d); i++) {
         if (is_awaited(d, i)) {
             leave_out(d, i, why);
+            d->start_s = tri_now(); /* the others are not to pay for it */
         }
     }
 }

@@ -1,7 +1,8 @@
 #!/bin/bash
 # Processes of a whole job die or stand still, as they do on a cluster where
 # mpirun is told to outlive a rank; the program itself has to cope.
-#   fault.sh TRIREME MPIEXEC worker|head|zombie|train
+#   fault.sh TRIREME MPIEXEC init|worker|head|zombie|train
+#     init    a rank never comes to MPI_Init: the others end, and say why
 #     worker  a worker is killed: the study ends with status 0, and nothing of
 #             it is left
 #     head    rank 0 is killed: the others end, and a resume loses nothing
@@ -141,6 +142,15 @@ train_and() { # SIGNAL "WHAT IS SAID"
 }
 
 case $mode in
+init)
+    TRIREME_INIT_S=2 "$mpiexec" -n 2 "$trireme" tune study.yaml -o none.h5 \
+        : -n 1 false > out 2>&1 &
+    job=$!
+    jobs_of=$job
+    until_true 300 "the job did not end" is_over "$job"
+    grep -q 'MPI_Init was not done within 2 s' out || fail "nobody said why"
+    [ ! -e none.h5 ] || fail "a study was begun"
+    ;;
 worker)
     start killed.h5 out
     until_true 300 "no result came" has_results killed.h5 2
