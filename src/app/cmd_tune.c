@@ -8,6 +8,7 @@
 #include "mpi_workers/trial_kind.h"
 #include "src/app/live.h"
 #include "src/app/mpi_start.h"
+#include "src/app/thinker.h"
 #include "trireme/net.h"
 #include "trireme/wire.h"
 #endif
@@ -326,6 +327,24 @@ static void print_program(const leading *l, const tri_progress *p)
     }
 }
 
+/* Runs that end sooner than a thinker answers are not led by it. */
+static void print_unled(const tri_ctl *ctl, int64_t trials)
+{
+    int64_t drawn = 0;
+
+    for (int64_t i = 0; i < trials; i++) {
+        tri_trial_view v;
+
+        tri_ctl_trial(ctl, i, &v);
+        drawn += strcmp(v.origin, "quasi") == 0;
+    }
+    if (tri_app_may_think(tri_ctl_study(ctl)) && 2 * drawn > trials) {
+        printf("%" PRId64 " of %" PRId64 " configurations were drawn without "
+               "the thinker: runs ended sooner than it answered\n",
+               drawn, trials);
+    }
+}
+
 static void print_text(const leading *l)
 {
     tri_progress p;
@@ -347,6 +366,7 @@ static void print_text(const leading *l)
                "interruptions and losses\n",
                p.repeated_steps);
     }
+    print_unled(l->ctl, p.trials);
     if (p.parked > 0) {
         printf("%" PRId64 " trials parked for want of ranks\n", p.parked);
     }

@@ -60,8 +60,8 @@ typedef struct refit {
     int64_t number; /* of the question that was thought about, 0: none */
     tri_ev_proposals again;
     tri_app_refit out;
-    double taus;
-    int64_t n_taus;
+    double *then, *now; /* predictions of what is proposed again, owned */
+    int n, room;
 } refit;
 
 /* An opening starts with a thinker that has heard nothing but warm rows. */
@@ -111,20 +111,32 @@ static const tri_proposal *find(const tri_ev_proposals *in, const char *config)
     return NULL;
 }
 
+static tri_status note(refit *r, double then, double now)
+{
+    if (r->n == r->room) {
+        int room = 2 * r->room + 64;
+        double *a = realloc(r->then, (size_t)room * sizeof *a);
+        double *b;
+
+        r->then = a ? a : r->then;
+        b = realloc(r->now, (size_t)room * sizeof *b);
+        r->now = b ? b : r->now;
+        if (!a || !b) {
+            return TRI_FAIL(TRI_ENOMEM, "no memory to compare proposals");
+        }
+        r->room = room;
+    }
+    r->then[r->n] = then;
+    r->now[r->n++] = now;
+    return TRI_OK;
+}
+
 /* What is recorded of the answer, beside what is thought now. */
 static tri_status compare(refit *r, const tri_ev_proposals *recorded)
 {
-    double *then, *now;
-    int n = 0;
-
     if (recorded->snapshot != r->number) {
         return TRI_OK;
     }
-    then = malloc(2 * ((size_t)recorded->n_list + 1) * sizeof *then);
-    if (!then) {
-        return TRI_FAIL(TRI_ENOMEM, "no memory to compare proposals");
-    }
-    now = then + recorded->n_list + 1;
     r->out.questions++;
     r->out.proposals += recorded->n_list;
     for (int i = 0; i < recorded->n_list; i++) {
@@ -133,16 +145,22 @@ static tri_status compare(refit *r, const tri_ev_proposals *recorded)
         r->out.same += p != NULL;
         if (p && isfinite(p->predicted) &&
             isfinite(recorded->list[i].predicted)) {
-            then[n] = recorded->list[i].predicted;
-            now[n++] = p->predicted;
+            TRI_TRY(note(r, recorded->list[i].predicted, p->predicted));
         }
     }
-    if (n >= 3) {
-        r->taus += tri_kendall_tau(then, now, n);
-        r->n_taus++;
-    }
-    free(then);
     return TRI_OK;
+}
+
+/* Over all answers; NaN of fewer than two.  Where all are as they were, that is
+ * the same order, even if all are equal. */
+static double agreement(const refit *r)
+{
+    int same = 1;
+
+    for (int i = 0; i < r->n; i++) {
+        same &= r->then[i] == r->now[i];
+    }
+    return r->n < 2 ? NAN : same ? 1 : tri_kendall_tau(r->then, r->now, r->n);
 }
 
 static tri_status each(void *ctx, const tri_event *event,
@@ -174,10 +192,13 @@ tri_status tri_app_refit_history(const tri_history *h, tri_replay *replay,
 
     tri_app_thinker_fini(&r.thinker);
     tri_ctl_destroy(ctl);
-    TRI_TRY(st);
-    r.out.tau = r.n_taus ? r.taus / (double)r.n_taus : NAN;
-    *out = r.out;
-    return TRI_OK;
+    if (st == TRI_OK) {
+        r.out.tau = agreement(&r);
+        *out = r.out;
+    }
+    free(r.then);
+    free(r.now);
+    return st;
 }
 
 #else
