@@ -432,7 +432,8 @@ static int report(const sim_options *o, const tri_sim_result *result,
     }
     tri_app_sim_tell(&(tri_app_sim_told){result, searched, ctl,
                                          o->curves != NULL,
-                                         o->set.slow_host >= 0},
+                                         o->set.slow_host >= 0,
+                                         isfinite(o->set.walltime_s)},
                      o->common.json);
     if (p.state != TRI_CTL_ENDED) {
         return TRI_EXIT_DONE;

@@ -181,7 +181,7 @@ static void print_text(const tri_app_sim_told *t)
            tri_app_duration(r->virtual_s, a, sizeof a),
            tri_app_number(r->rank_seconds, b, sizeof b));
     print_search(t->searched, ctl);
-    if (r->jobs > 1) {
+    if (t->limited) {
         printf("jobs          %" PRId64 "\n", r->jobs);
     }
     if (r->repeated_steps > 0) {

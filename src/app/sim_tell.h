@@ -13,6 +13,7 @@ typedef struct tri_app_sim_told {
     const tri_ctl *ctl;
     int recorded; /* results may be missing */
     int slow;     /* a host is slow on purpose */
+    int limited;  /* jobs have a walltime */
 } tri_app_sim_told;
 
 void tri_app_sim_tell(const tri_app_sim_told *t, int json);

@@ -306,6 +306,8 @@ static void walltimes(void **state)
     assert_true(json_integer_value(json_object_get(o, "evaluations")) > 60);
     assert_true(json_is_integer(json_object_get(o, "repeated_steps")));
     json_decref(o);
+    assert_non_null(strstr(
+            cli_run("sim long.yaml --workers 2 --walltime 9h")->out, "jobs "));
     cli_expect_sentence(cli_run("sim long.yaml --workers 2 --walltime 16"), 3,
                         "for the deadline");
     cli_expect_sentence(cli_run("sim long.yaml --workers 2 --walltime never"),
