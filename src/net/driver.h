@@ -49,6 +49,7 @@ typedef struct tri_driver {
     tri_ctl *ctl;
     int epoch;
     double base_s, start_s; /* study time at the monotonic clock's start_s */
+    double waited_s;        /* until all had answered: no study time */
     double opened_s;        /* by the wall clock, as the ranks hear it */
     double last_s;          /* of the last event: time never runs backwards */
     tri_peer *peers;        /* by rank */

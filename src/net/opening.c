@@ -16,6 +16,8 @@
 #include <time.h>
 
 #define MOST_FILES TRI_STUDY_MAX_FILES
+/* What --max-time leaves at least, once all have answered. */
+#define LEAST_S 1e-3
 
 #ifndef TRI_VERSION
 #define TRI_VERSION "0.1.0"
@@ -216,6 +218,13 @@ static int attach(const tri_study *study, tri_attachment *list)
     return n;
 }
 
+static double max_time_s(const tri_driver *d)
+{
+    double s = d->settings->max_time_s;
+
+    return isnan(s) ? s : fmax(s - d->waited_s, LEAST_S);
+}
+
 static void fill_open(const tri_driver *d, const tri_study *study,
                       const facts *f, tri_attachment *files, tri_event *out)
 {
@@ -233,7 +242,7 @@ static void fill_open(const tri_driver *d, const tri_study *study,
     o->build = TRI_VERSION;
     o->epoch = d->epoch;
     o->started_s = wall_clock();
-    o->max_time_s = d->settings->max_time_s;
+    o->max_time_s = max_time_s(d);
     end_s = tri_launcher_deadline(&o->deadline_source);
     o->deadline_s = tri_driver_now(d) + end_s - o->started_s;
     o->level = tri_launcher_level();
@@ -425,9 +434,10 @@ static void await_hellos(tri_driver *d)
     for (int i = 1; i < d->world->size && !is_to_end(d); i++) {
         if (is_awaited(d, i)) {
             leave_out(d, i, why);
-            d->start_s = tri_now(); /* the others are not to pay for it */
         }
     }
+    d->waited_s = tri_now() - d->start_s;
+    d->start_s = tri_now(); /* what ranks set up is no study time */
 }
 
 static tri_status announce(tri_driver *d, const facts *f)
