@@ -36,8 +36,8 @@ typedef struct tri_app_refit {
     int64_t questions; /* with an answer on record */
     int64_t proposals; /* recorded */
     int64_t same;      /* of them that are proposed again */
-    double tau;        /* of the predictions that both made: Kendall's, the mean
-                        * of the answers with three and more; NaN */
+    double tau;        /* Kendall's, of all predictions that both made; NaN of
+                        * fewer than two */
 } tri_app_refit;
 
 /* Replay `h`, thinking again at each question.  [out] as

@@ -449,8 +449,8 @@ void tri_transfer_describe(const tri_transfer *t, char *buf, size_t bytes)
                          i ? "; " : "", s->name, s->n, TRI_TRANSFER_FIRST);
         } else if (s->weight > 0) {
             n = snprintf(buf + used, bytes - used,
-                         "%s%s: used%s, weight %.2f%s%s", i ? "; " : "",
-                         s->name, tau, s->weight,
+                         "%s%s: used%s, what it says times %.2f%s%s",
+                         i ? "; " : "", s->name, tau, s->weight,
                          s->labels ? "" : ", not its failures",
                          s->peaks ? "" : ", not its memory peaks");
         } else {

@@ -208,9 +208,10 @@ static tri_status try_source(trial *t, tri_source *s, int is_first,
 
     listen(t, s);
     weight = weight_of(t, is_first ? 1 : 0);
-    s->why = !(s->tau > 0)   ? "it does not order what was measured here"
-             : !(weight > 0) ? "what it says is known without it"
-                             : NULL;
+    s->why = !(s->tau > 0) ? "it does not order what was measured here"
+             : !(weight > 0)
+                     ? "what was measured here is predicted as well without it"
+                     : NULL;
     if (s->why) {
         return TRI_OK;
     }
