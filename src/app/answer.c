@@ -23,6 +23,43 @@ char *tri_app_config_text(const tri_ctl *ctl, int64_t trial, char *buf,
     return buf;
 }
 
+/* Copy one "name=value" word, a long number with six figures; returns its
+ * length. */
+static size_t copy_word(const char *word, size_t n, char *to, size_t bytes)
+{
+    const char *value = memchr(word, '=', n);
+    size_t head = value ? (size_t)(value - word) + 1 : 0;
+    char *end;
+    double v = head ? strtod(word + head, &end) : 0;
+
+    if (head && n - head > 8 && end == word + n && isfinite(v) &&
+        strcspn(word + head, ".e") < n - head) {
+        return (size_t)snprintf(to, bytes, "%.*s%.6g", (int)head, word, v);
+    }
+    return (size_t)snprintf(to, bytes, "%.*s", (int)n, word);
+}
+
+char *tri_app_config_brief(const tri_ctl *ctl, int64_t trial, char *buf,
+                           size_t bytes)
+{
+    char exact[CONFIG_BYTES];
+    const char *at = tri_app_config_text(ctl, trial, exact, sizeof exact);
+    size_t used = 0;
+
+    buf[0] = '\0';
+    while (*at && used + 2 < bytes) {
+        size_t n = strcspn(at, " ");
+
+        used += copy_word(at, n, buf + used, bytes - used);
+        at += n;
+        if (*at && used + 2 < bytes) {
+            buf[used++] = *at++;
+            buf[used] = '\0';
+        }
+    }
+    return buf;
+}
+
 /* ---- JSON ------------------------------------------------------------ */
 
 static json_t *standing_json(const tri_ctl *ctl, const tri_standing *s)
@@ -111,13 +148,13 @@ json_t *tri_app_answer_json(const tri_ctl *ctl, int top)
 static char *measured(const tri_study *study, const tri_standing *s, char *buf,
                       size_t bytes)
 {
-    const char *unit = tri_unit_name(study->resource.unit);
+    char amount[40];
 
+    tri_app_amount(study, s->resource, amount, sizeof amount);
     if (s->finals) {
-        snprintf(buf, bytes, "%d x %" PRId64 " %s", s->repeats, s->resource,
-                 unit);
+        snprintf(buf, bytes, "%d x %s", s->repeats, amount);
     } else {
-        snprintf(buf, bytes, "%" PRId64 " %s", s->resource, unit);
+        snprintf(buf, bytes, "%s", amount);
     }
     return buf;
 }
@@ -152,7 +189,7 @@ static void print_top(const tri_ctl *ctl, int top, FILE *out)
         tri_app_table_cell(t, measured(study, &list[i], buf, sizeof buf));
         tri_app_table_int(t, list[i].ranks);
         tri_app_table_cell(
-                t, tri_app_config_text(ctl, list[i].trial, buf, sizeof buf));
+                t, tri_app_config_brief(ctl, list[i].trial, buf, sizeof buf));
     }
     if (n > 0) {
         tri_app_table_print(t, out);

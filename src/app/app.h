@@ -165,6 +165,9 @@ void tri_app_json_print(json_t *object);
 char *tri_app_number(double v, char *buf, size_t bytes);
 /* "85 ms", "12.5 s", "3 min 05 s", "2 h 10 min". */
 char *tri_app_duration(double s, char *buf, size_t bytes);
+/* An amount of the study's resource: "1 step", "27 steps". */
+char *tri_app_amount(const tri_study *study, int64_t n, char *buf,
+                     size_t bytes);
 /* "[lo, hi]", or "" if either is unknown. */
 char *tri_app_interval(double lo, double hi, char *buf, size_t bytes);
 /* "1.5 GiB". */
@@ -178,6 +181,10 @@ const char *tri_app_objective_unit(const tri_study *study);
 /* A trial's configuration in canonical text, into buf. */
 char *tri_app_config_text(const tri_ctl *ctl, int64_t trial, char *buf,
                           size_t bytes);
+
+/* The same with six figures a number, to be read and not to be run. */
+char *tri_app_config_brief(const tri_ctl *ctl, int64_t trial, char *buf,
+                           size_t bytes);
 
 /* A table of text with a heading, columns aligned, numbers to the right. */
 typedef struct tri_app_table tri_app_table;

@@ -302,7 +302,7 @@ static void print_best(const standing *s)
                       value, sizeof value);
     printf("best      trial %" PRId64 ": %s (%s)\n          %s\n", best.trial,
            value, finals ? "winner of the finals" : "best result of the search",
-           tri_app_config_text(s->ctl, best.trial, config, sizeof config));
+           tri_app_config_brief(s->ctl, best.trial, config, sizeof config));
 }
 
 static void print_text(const standing *s)

@@ -166,7 +166,7 @@ static int group_end(const sample *s, int from, int distinct)
     int least = distinct <= GROUPS ? 1 : s->n / GROUPS;
 
     while (end < s->n &&
-           (end - from < least ||
+           (end - from < least || s->n - end < least ||
             s->code[s->order[end]] == s->code[s->order[end - 1]])) {
         end++;
     }
@@ -176,9 +176,14 @@ static int group_end(const sample *s, int from, int distinct)
 static void print_value(const sample *s, const tri_param *p, int i, char *buf,
                         size_t bytes)
 {
-    tri_value_print(
-            s->configs[(size_t)i * (size_t)s->n_params + (size_t)p->column],
-            buf, bytes);
+    tri_value v =
+            s->configs[(size_t)i * (size_t)s->n_params + (size_t)p->column];
+
+    if (v.type == TRI_REAL) { /* the ends of a drawn range */
+        snprintf(buf, bytes, "%.4g", v.u.d);
+    } else {
+        tri_value_print(v, buf, bytes);
+    }
 }
 
 static void label(const sample *s, const tri_param *p, int from, int end,
@@ -305,6 +310,8 @@ fini:
 
 static tri_status print(const effect *list, int n, FILE *out)
 {
+    static const char *const heads[] = {"parameter", "share",    "best at",
+                                        "median",    "worst at", "median"};
     tri_app_table *t = tri_app_table_create("lrlrlr");
     char text[40];
 
@@ -313,6 +320,9 @@ static tri_status print(const effect *list, int n, FILE *out)
     }
     fputs("\nwhat tells most, by the model over the valid space (medians)\n",
           out);
+    for (int i = 0; i < 6; i++) {
+        tri_app_table_cell(t, heads[i]);
+    }
     for (int i = 0; i < n && i < SHOWN; i++) {
         snprintf(text, sizeof text, "%.0f %%", 100 * list[i].share);
         tri_app_table_cell(t, list[i].name);

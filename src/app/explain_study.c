@@ -160,7 +160,7 @@ static char *ended_text(const about *a, char *buf, size_t bytes)
                  a->progress.end_why, then);
         break;
     case TRI_CTL_FINALS:
-        snprintf(buf, bytes, "finals: %d of %d runs are done",
+        snprintf(buf, bytes, "finals: done are %d of %d runs",
                  a->progress.finals_done, a->progress.finals_total);
         break;
     default:
@@ -172,25 +172,25 @@ static char *ended_text(const about *a, char *buf, size_t bytes)
 /* What it does as soon as ranks are free. */
 static char *next_text(const about *a, char *buf, size_t bytes)
 {
-    const char *unit = tri_unit_name(a->study->resource.unit);
     const tri_job *j = &a->job;
+    char amount[40];
 
     if (a->progress.state != TRI_CTL_SEARCH) {
         return ended_text(a, buf, bytes);
     }
+    tri_app_amount(a->study, j->resource, amount, sizeof amount);
     switch (j->kind) {
     case TRI_JOB_PROMOTE:
         snprintf(buf, bytes,
-                 "trial %" PRId64 " goes on to rung %d (%" PRId64
-                 " %s): it is the best of rung %d that is within the cut and "
-                 "not yet promoted",
-                 j->trial, j->rung, j->resource, unit, j->rung - 1);
+                 "trial %" PRId64 " goes on to rung %d (%s): it is the best "
+                 "of rung %d that is within the cut and not yet promoted",
+                 j->trial, j->rung, amount, j->rung - 1);
         break;
     case TRI_JOB_NEW:
         snprintf(buf, bytes,
-                 "a new configuration at rung %d (%" PRId64
-                 " %s): no rung has results to promote",
-                 j->rung, j->resource, unit);
+                 "a new configuration at rung %d (%s): no rung has results to "
+                 "promote",
+                 j->rung, amount);
         break;
     default:
         snprintf(buf, bytes,
@@ -404,9 +404,9 @@ static void print_next(const about *a)
 
 static void print_rungs(const about *a)
 {
-    static const char *const heads[] = {
-            "bracket",   "rung",     "resource",          "results",
-            "may go on", "promoted", "the worst of them", "next"};
+    static const char *const heads[] = {"bracket", "rung",       "resource",
+                                        "results", "within cut", "promoted",
+                                        "cut at",  "next"};
     tri_rung_view rungs[MAX_RUNGS];
     tri_app_table *t = tri_app_table_create("rrrrrrrr");
     int n = list_rungs(a, rungs);

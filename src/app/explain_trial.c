@@ -195,7 +195,7 @@ static void stopped_at_rung(const about *a, char *buf, size_t bytes)
     const tri_story *s = a->story;
     const tri_rung_story *r = s->n_rungs > 0 ? &s->rungs[s->n_rungs - 1] : NULL;
     int ended = a->progress.state == TRI_CTL_ENDED;
-    char what[400];
+    char what[400], amount[40];
 
     if (!r) {
         snprintf(buf, bytes, "it has no result%s%s", ended ? ": " : "",
@@ -208,9 +208,9 @@ static void stopped_at_rung(const about *a, char *buf, size_t bytes)
                  ended ? "the study ended" : "the search was over",
                  ended ? ": " : "", ended ? a->progress.end_why : "");
     } else {
-        snprintf(buf, bytes, "at rung %d (%" PRId64 " %s) it is %s%s", r->rung,
-                 r->resource, tri_unit_name(a->study->resource.unit), what,
-                 outlook(a));
+        snprintf(buf, bytes, "at rung %d (%s) it is %s%s", r->rung,
+                 tri_app_amount(a->study, r->resource, amount, sizeof amount),
+                 what, outlook(a));
     }
 }
 
@@ -285,23 +285,34 @@ static const char *part_of(const about *a)
                                                       : "a finalist";
 }
 
-/* How the result compares with what was predicted of it. */
+/* Whether it ran as long as its prediction is for: to the top rung. */
+static int is_at_top(const about *a)
+{
+    int top = tri_sched_n_rungs(tri_ctl_sched(a->ctl));
+
+    return top > 0 && a->v.top_rung == top - 1;
+}
+
+/* How the result compares with what was predicted of it; at a lower rung that
+ * would be two different things. */
 static char *surprise(const about *a, char *buf, size_t bytes)
 {
-    double off;
+    const char *side = a->v.objective >= a->v.predicted_lo &&
+                                       a->v.objective <= a->v.predicted_hi
+                               ? "inside"
+                               : "outside";
+    double off = a->v.objective - a->v.predicted;
 
     buf[0] = '\0';
-    if (isnan(a->v.predicted) || isnan(a->v.objective)) {
+    if (isnan(off) || !is_at_top(a)) {
         return buf;
     }
-    off = a->v.objective - a->v.predicted;
     if (a->v.predicted != 0 && fabs(off / a->v.predicted) < 10) {
         snprintf(buf, bytes, "%.1f %% %s than predicted, %s its interval",
                  100 * fabs(off / a->v.predicted), off < 0 ? "lower" : "higher",
-                 a->v.objective >= a->v.predicted_lo &&
-                                 a->v.objective <= a->v.predicted_hi
-                         ? "inside"
-                         : "outside");
+                 side);
+    } else {
+        snprintf(buf, bytes, "%s the predicted interval", side);
     }
     return buf;
 }
@@ -444,7 +455,7 @@ static void print_prediction(const about *a)
     char bytes[32];
 
     if (!isnan(a->v.predicted)) {
-        printf("predicted %s (95 %%)",
+        printf("predicted %s (95 %%) at the top rung",
                tri_app_objective(a->study, a->v.predicted, a->v.predicted_lo,
                                  a->v.predicted_hi, value, sizeof value));
         if (!isnan(a->v.predicted_bytes)) {
@@ -509,7 +520,8 @@ static void print_cost(const about *a)
         printf(", %" PRId64 " of them in the finals", c->finals);
     }
     if (c->repeated > 0) {
-        printf(", %" PRId64 " further attempts", c->repeated);
+        printf(", %" PRId64 " further attempt%s", c->repeated,
+               c->repeated == 1 ? "" : "s");
     }
     if (c->lost > 0) {
         printf(", %" PRId64 " lost or interrupted", c->lost);
@@ -519,16 +531,16 @@ static void print_cost(const about *a)
 
 static void print_finals(const about *a)
 {
-    char value[160];
+    char value[160], amount[40];
 
     if (a->finals.trial < 0) {
         return;
     }
-    printf("finals    %s: %s from %d repeats of %" PRId64 " %s\n", part_of(a),
+    printf("finals    %s: %s from %d repeat%s of %s\n", part_of(a),
            tri_app_objective(a->study, a->finals.objective, a->finals.lo,
                              a->finals.hi, value, sizeof value),
-           a->finals.repeats, a->finals.resource,
-           tri_unit_name(a->study->resource.unit));
+           a->finals.repeats, a->finals.repeats == 1 ? "" : "s",
+           tri_app_amount(a->study, a->finals.resource, amount, sizeof amount));
 }
 
 static void print_text(const about *a)
@@ -548,6 +560,9 @@ static void print_text(const about *a)
         tri_app_objective(a->study, a->v.objective, a->v.lo, a->v.hi, text,
                           sizeof text);
         printf("measured  %s", text);
+        if (!is_at_top(a)) {
+            printf(" at rung %d", a->v.top_rung);
+        }
         surprise(a, text, sizeof text);
         printf("%s%s\n", text[0] ? ": " : "", text);
     }

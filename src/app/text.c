@@ -47,6 +47,16 @@ char *tri_app_duration(double s, char *buf, size_t bytes)
     return buf;
 }
 
+char *tri_app_amount(const tri_study *study, int64_t n, char *buf, size_t bytes)
+{
+    const char *unit = tri_unit_name(study->resource.unit);
+    size_t length = strlen(unit);
+
+    length -= n == 1 && length > 0 && unit[length - 1] == 's';
+    snprintf(buf, bytes, "%" PRId64 " %.*s", n, (int)length, unit);
+    return buf;
+}
+
 char *tri_app_interval(double lo, double hi, char *buf, size_t bytes)
 {
     char a[32];

@@ -79,6 +79,29 @@ static void check_rungs(const json_t *rungs)
     }
 }
 
+/* What is predicted is the result of the top rung: at a lower one there is
+ * nothing to compare. */
+static void results_below_the_top_are_not_compared(void **state)
+{
+    int compared = 0;
+
+    (void)state;
+    for (int trial = 0; trial < RECORD_TRIALS; trial++) {
+        const char *said = cli_run("explain proc.h5 %d", trial)->out;
+
+        if (strstr(said, "\nmeasured  ") && strstr(said, " at rung ")) {
+            const char *line = strstr(said, "\nmeasured  ") + 1;
+            const char *end = strchr(line, '\n');
+            const char *below = strstr(line, " at rung ");
+            const char *than = strstr(line, "interval");
+
+            assert_true(below > end || !than || than > end);
+            compared += below < end;
+        }
+    }
+    assert_true(compared > 0);
+}
+
 static void rungs_are_decided_by_their_cuts(void **state)
 {
     size_t most = 0;
@@ -292,6 +315,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
             cmocka_unit_test(the_baseline_says_so),
+            cmocka_unit_test(results_below_the_top_are_not_compared),
             cmocka_unit_test(rungs_are_decided_by_their_cuts),
             cmocka_unit_test(costs_are_those_of_the_runs),
             cmocka_unit_test(proposals_are_found_in_the_journal),

@@ -27,6 +27,16 @@ static void numbers(void **state)
     assert_string_equal(tri_app_number(1e20, buf, sizeof buf), "1e+20");
 }
 
+static void amounts(void **state)
+{
+    tri_study study = {.resource = {.unit = TRI_UNIT_STEPS}};
+
+    (void)state;
+    assert_string_equal(tri_app_amount(&study, 1, buf, sizeof buf), "1 step");
+    assert_string_equal(tri_app_amount(&study, 27, buf, sizeof buf),
+                        "27 steps");
+}
+
 static void durations(void **state)
 {
     static const struct {
@@ -385,6 +395,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
             cmocka_unit_test(numbers),
+            cmocka_unit_test(amounts),
             cmocka_unit_test(durations),
             cmocka_unit_test(intervals_and_bytes),
             cmocka_unit_test(tables_are_aligned),
