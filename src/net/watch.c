@@ -135,6 +135,13 @@ static tri_status lose(tri_driver *d, const tri_rank_view *r, const char *why)
 
     TRI_LOG_JOB(TRI_LOG_WARN, "rank %d on %s %s: lost", rank, p->host, why);
     tri_driver_give_up(d, rank);
+    if (run >= 0) { /* first: a pool without ranks ends the opening, and the
+                     * trial is to be known for it */
+        TRI_TRY(lose_run(d, run, rank, why));
+    }
+    if (d->ended) {
+        return TRI_OK;
+    }
     memset(&event, 0, sizeof event);
     event.kind = TRI_EV_POOL;
     event.u.pool = (tri_ev_pool){.rank = rank,
@@ -142,8 +149,7 @@ static tri_status lose(tri_driver *d, const tri_rank_view *r, const char *why)
                                  .host = p->host,
                                  .cores = p->cores,
                                  .device = p->device};
-    TRI_TRY(tri_driver_feed(d, &event));
-    return run >= 0 && !d->ended ? lose_run(d, run, rank, why) : TRI_OK;
+    return tri_driver_feed(d, &event);
 }
 
 /* Whether this rank is lost; *why: how it is known. */
