@@ -181,17 +181,17 @@ static void one_that_ends_the_job(void **state)
                 "failures: {max_attempts: 1}\n");
     /* as ever: rank 0 gets the time to say how it ended */
     setenv("OMPI_MCA_odls_base_sigkill_timeout", "1", 1);
-    for (int i = 0; i < 2; i++) {
+    cli_mpirun(2, "tune plugin.yaml -o leaves.h5 --resume");
+    assert_true(cli_says("leaves.h5.exit", "\"status\": 3"));
+    /* who sees it first, mpirun or rank 0, says how often it is tried */
+    for (int i = 0; i < 4 && !cli_says("leaves.h5.exit", "\"status\": 0");
+         i++) {
         cli_mpirun(2, "tune plugin.yaml -o leaves.h5 --resume");
-        assert_true(cli_says("leaves.h5.exit", "\"status\": 3"));
     }
-    assert_int_equal(
-            cli_mpirun(2, "tune plugin.yaml -o leaves.h5 --resume")->status, 0);
+    assert_true(cli_says("leaves.h5.exit", "\"status\": 0"));
     setenv("OMPI_MCA_odls_base_sigkill_timeout", "0", 1);
     o = cli_json(cli_run("status leaves.h5 --json"));
-    assert_int_equal(json_integer_value(json_object_get(
-                             json_object_get(o, "failures"), "killed")),
-                     1);
+    assert_int_equal(json_integer_value(json_object_get(o, "failed")), 1);
     json_decref(o);
 }
 
