@@ -18,7 +18,7 @@ typedef struct tri_recorded_point {
     int64_t resource; /* in the study's unit, from 1 */
     double objective; /* as measured, of all ranks; NaN: not a number */
     int failed;       /* the configuration failed there */
-    double unit_s;    /* seconds that it took a unit of resource; 0: not known */
+    double unit_s; /* seconds that it took a unit of resource; 0: not known */
 } tri_recorded_point;
 
 typedef struct tri_recorded {

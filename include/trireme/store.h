@@ -124,8 +124,8 @@ typedef struct tri_record_facts { /* texts of group /study */
  * was not there.  [out] `out`; `ctl`: the controller, replayed up to
  * here, owned by the caller; `epoch`: of this opening.  TRI_EIO (no such
  * folder), TRI_ENOSPACE, TRI_EMALFORMED, TRI_EJOURNAL (the system refuses to
- * make a segment; or one is damaged: recover comes first), TRI_EINTERNAL (digest
- * mismatch: the study was made by another build).
+ * make a segment; or one is damaged: recover comes first), TRI_EINTERNAL
+ * (digest mismatch: the study was made by another build).
  */
 TRI_API tri_status tri_record_open(const char *path, int resume,
                                    const tri_record_facts *facts,

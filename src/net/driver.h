@@ -72,10 +72,10 @@ typedef struct tri_driver {
     double beat_s, view_s, clock_s, loop_s, gap_s;
     double word_s, between_s; /* when a rank last had something to say, and the
                                * mean time between two such words lately */
-    double look_s; /* when all ranks are looked at again */
-    int changed;   /* since the view was last shown */
-    int n_benched; /* slow ranks, as was said */
-    struct {       /* what hosts had to say: how many, and the first's words */
+    double look_s;            /* when all ranks are looked at again */
+    int changed;              /* since the view was last shown */
+    int n_benched;            /* slow ranks, as was said */
+    struct { /* what hosts had to say: how many, and the first's words */
         int n;
         char host[64], text[400];
     } remarks;

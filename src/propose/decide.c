@@ -1,8 +1,8 @@
 /*
  * What to try: the pool, and what is chosen of it by which rule.
  */
-#include "src/propose/thinker.h"
 #include "src/base/ranked.h"
+#include "src/propose/thinker.h"
 
 #include <math.h>
 #include <stdlib.h>

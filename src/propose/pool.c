@@ -78,8 +78,8 @@ static tri_status fill(tri_pool *p, int64_t count, const tri_cancel *cancel)
     tri_status st = c && x ? reserve(p, count)
                            : TRI_FAIL(TRI_ENOMEM, "no memory for candidates");
 
-    for (int64_t i = 0;
-         st == TRI_OK && i < count && !tri_is_cancelled(cancel); i++) {
+    for (int64_t i = 0; st == TRI_OK && i < count && !tri_is_cancelled(cancel);
+         i++) {
         st = tri_space_at(p->space, i, c);
         if (st == TRI_OK) {
             st = put(p, c, x);

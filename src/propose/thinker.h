@@ -98,12 +98,12 @@ typedef struct tri_turns {
 /* By the numbers that the trials will have, so that the shares hold of what is
  * started, however little of each answer is. */
 void tri_turns_assign(const tri_thinker *t, const tri_snapshot *s, int wanted,
-                       tri_turns *p);
+                      tri_turns *p);
 /* Bring what was chosen kind by kind (n[kind] of them from a->choices[
  * from[kind]] on) to the places that are its kind's; where there are too few
  * of a kind others move up.  TRI_ENOMEM. */
-tri_status tri_turns_arrange(const tri_turns *p, const int *from,
-                              const int *n, tri_answer *a);
+tri_status tri_turns_arrange(const tri_turns *p, const int *from, const int *n,
+                             tri_answer *a);
 
 /* Fit the predictor in use, over earlier studies.  TRI_ENOMEM. */
 tri_status tri_thinker_fit(const tri_thinker *t, const tri_samples *s,

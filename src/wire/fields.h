@@ -32,7 +32,7 @@ typedef struct tri_field_desc {
     size_t count_offset;
     int32_t limit;                    /* ENUM */
     const struct tri_struct_desc *of; /* ARRAY, INLINE */
-    int since; /* version that has it first; 0: all */
+    int since;                        /* version that has it first; 0: all */
 } tri_field_desc;
 
 typedef struct tri_struct_desc {

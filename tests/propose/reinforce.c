@@ -246,8 +246,7 @@ static void it_keeps_away_from_failures(void **state)
     tri_config out[MOST * 12];
     double x[60 * 64];
     unsigned char failed[60];
-    const tri_labels labels = {
-            .n = 60, .n_own = 60, .x = x, .failed = failed};
+    const tri_labels labels = {.n = 60, .n_own = 60, .x = x, .failed = failed};
     tri_feasibility *f;
     setting t;
     int bad = 0;
