@@ -353,7 +353,7 @@ def main():
     }
     show.write_json(report, o.json or os.path.join(o.work, "report.json"))
     show.print_report(report, o)
-    if failed or not results:
+    if failed or not jobs:
         return 4
     missed = [c for c in report["limits"] if not c["holds"]]
     return 1 if o.check and missed else 0
