@@ -87,14 +87,15 @@ def expect_words(words, text):
 
 
 def a_group_over_two_hosts():
-    """Four workers, a 'cyclic' order, one device each."""
+    """Four workers dealt out to the hosts in turn, one device each: a group has
+    its ranks host by host."""
     write("two.yaml", STUDY % ("export FROM_SETUP=yes", "", "4", 1))
     said = on_hosts("two.yaml", "a", "a", "b", "a", "b",
                     CUDA_VISIBLE_DEVICES="4,7")
     ranks = [given(0, r) for r in range(4)]
     for name, values in (("RANK", "0123"), ("WORLD_SIZE", "4444"),
-                         ("LOCAL_RANK", "0011"), ("LOCAL_WORLD_SIZE", "2222"),
-                         ("GROUP_RANK", "0101")):
+                         ("LOCAL_RANK", "0101"), ("LOCAL_WORLD_SIZE", "2222"),
+                         ("GROUP_RANK", "0011")):
         expect(name, "".join(v[name] for v in ranks), values)
     for v in ranks:
         expect("devices", v["CUDA_VISIBLE_DEVICES"], "4,7")
