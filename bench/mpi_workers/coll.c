@@ -127,6 +127,7 @@ static void measure(int64_t bytes, double seconds)
     int64_t n = bytes / (int64_t)sizeof *x;
     double best[N_WAYS];
     double start = tri_now();
+    const size_t n_ways = N_WAYS;
     int on = 1;
 
     for (size_t i = 0; i < N_WAYS; i++) {
@@ -137,7 +138,7 @@ static void measure(int64_t bytes, double seconds)
             memset(x, 0, (size_t)bytes); /* sums stay numbers */
             best[i] = fmin(best[i], once(&ways[i], n));
         }
-        on = tri_now() - start < seconds * (double)N_WAYS;
+        on = (tri_now() - start) / (double)n_ways < seconds;
         MPI_Bcast(&on, 1, MPI_INT, 0, MPI_COMM_WORLD);
     }
     if (rank == 0) {
@@ -174,6 +175,7 @@ int main(int argc, char **argv)
     if (bad) {
         fprintf(stderr, "bench coll: the sums are not right\n");
         MPI_Abort(MPI_COMM_WORLD, 1);
+        return 1;
     }
     memset(y, 0, MOST_BYTES);
     copied_s = INFINITY;

@@ -79,7 +79,7 @@ static tri_status find_peaks(tri_predict *a)
     const tri_ctl *ctl = a->story->ctl;
     int64_t n = tri_ctl_n_trials(ctl);
 
-    a->peaks = malloc(((size_t)n + 1) * sizeof *a->peaks);
+    a->peaks = calloc((size_t)n + 1, sizeof *a->peaks);
     if (!a->peaks) {
         return TRI_FAIL(TRI_ENOMEM, "no memory for predictions");
     }

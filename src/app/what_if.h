@@ -92,6 +92,6 @@ tri_status tri_what_if_assignments(const tri_what_if_source *s, int64_t trial,
 /* What a run says of its configuration, as --curves has it (curves.c); 0:
  * nothing. */
 int tri_app_recorded_point(const tri_ctl *ctl, const tri_study *study,
-                           int64_t run, tri_recorded_point *out);
+                           int64_t i, tri_recorded_point *out);
 
 #endif
