@@ -265,9 +265,9 @@ tri_status tri_shapes_share(tri_shapes *s, int level, const int *parts,
 
         widest = has > widest ? has : widest;
     }
-    best = malloc(n * sizeof *best);
-    scratch = malloc(((size_t)widest + 1) * sizeof *scratch);
-    from = malloc(n * (size_t)n_parts * sizeof *from);
+    best = calloc(n, sizeof *best);
+    scratch = calloc((size_t)widest + 1, sizeof *scratch);
+    from = calloc(n * (size_t)n_parts, sizeof *from);
     st = best && scratch && from
                  ? weigh_parts(s, level, parts, n_parts, m, best, scratch, from)
                  : TRI_FAIL(TRI_ENOMEM, "no memory to share out a group");

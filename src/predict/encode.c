@@ -195,11 +195,14 @@ static int is_real_list(const tri_domain *d)
  * where that is the more even.  The axis is the last. */
 static tri_status set_scale(tri_encoding *e, const tri_domain *d)
 {
-    column_set *set = &e->sets[e->n_axes - 1];
+    column_set *set = e->n_axes > 0 ? e->sets + e->n_axes - 1 : NULL;
     double *v;
     double plain, ratios;
     int n;
 
+    if (!set) {
+        return TRI_OK;
+    }
     set->counts = d->kind == TRI_DOMAIN_INT || (d->values && !is_real_list(d));
     if (!d->values || d->n_values < LISTED_LEAST || d->log || d->log2) {
         return TRI_OK;

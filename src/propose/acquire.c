@@ -366,7 +366,7 @@ static tri_status job_init(job *j)
     size_t w = (size_t)j->pool->width;
 
     j->heap = malloc(n * sizeof *j->heap);
-    j->bound = malloc(2 * n * sizeof *j->bound);
+    j->bound = calloc(2 * n, sizeof *j->bound);
     j->x = malloc((MEANS * (w + 2) + 1) * sizeof *j->x);
     if (!j->heap || !j->bound || !j->x) {
         return TRI_FAIL(TRI_ENOMEM, "no memory to choose from %lld candidates",

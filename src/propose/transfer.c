@@ -42,7 +42,7 @@ void tri_transfer_destroy(tri_transfer *t)
 static tri_status thin_out(tri_knowledge *k)
 {
     size_t w = (size_t)k->width;
-    tri_ranked *list = malloc((size_t)k->n * sizeof *list);
+    tri_ranked *list = calloc((size_t)k->n, sizeof *list);
     unsigned char *keep = calloc((size_t)k->n, 1);
     int n = 0;
 
@@ -429,34 +429,40 @@ int tri_transfer_has_changed(tri_transfer *t)
     return has;
 }
 
+/* A clause; its length, as snprintf. */
+static int describe_one(const tri_transfer *t, int i, char *buf, size_t bytes)
+{
+    const tri_source *s = &t->sources[i];
+    const char *before = i > 0 ? "; " : "";
+    char tau[48] = "";
+
+    if (!isnan(s->tau)) {
+        snprintf(tau, sizeof tau, " (tau %.2f)", s->tau);
+    }
+    if (!(s->weight > 0)) {
+        return snprintf(buf, bytes, "%s%s: not used%s: %s", before, s->name,
+                        tau, s->why);
+    }
+    if (t->weighed_n < 0) {
+        return snprintf(buf, bytes,
+                        "%s%s: %d results trusted until there are %d of its "
+                        "own",
+                        before, s->name, s->n, TRI_TRANSFER_FIRST);
+    }
+    return snprintf(buf, bytes, "%s%s: used%s, what it says times %.2f%s%s",
+                    before, s->name, tau, s->weight,
+                    s->labels ? "" : ", not its failures",
+                    s->peaks ? "" : ", not its memory peaks");
+}
+
 void tri_transfer_describe(const tri_transfer *t, char *buf, size_t bytes)
 {
     size_t used = 0;
 
     buf[0] = 0;
     for (int i = 0; i < t->n && used + 1 < bytes; i++) {
-        const tri_source *s = &t->sources[i];
-        char tau[48] = "";
-        int n;
+        int n = describe_one(t, i, buf + used, bytes - used);
 
-        if (!isnan(s->tau)) {
-            snprintf(tau, sizeof tau, " (tau %.2f)", s->tau);
-        }
-        if (s->weight > 0 && t->weighed_n < 0) {
-            n = snprintf(buf + used, bytes - used,
-                         "%s%s: %d results trusted until there are %d of its "
-                         "own",
-                         i ? "; " : "", s->name, s->n, TRI_TRANSFER_FIRST);
-        } else if (s->weight > 0) {
-            n = snprintf(buf + used, bytes - used,
-                         "%s%s: used%s, what it says times %.2f%s%s",
-                         i ? "; " : "", s->name, tau, s->weight,
-                         s->labels ? "" : ", not its failures",
-                         s->peaks ? "" : ", not its memory peaks");
-        } else {
-            n = snprintf(buf + used, bytes - used, "%s%s: not used%s: %s",
-                         i ? "; " : "", s->name, tau, s->why);
-        }
         used += n > 0 ? (size_t)n : 0;
     }
 }
