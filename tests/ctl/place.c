@@ -109,7 +109,7 @@ static void try_all(const machine *m, unsigned free, int n, int *out)
 {
     out[0] = 1 << 20;
     for (unsigned g = free; g; g = (g - 1) & free) {
-        int x[ORDER];
+        int x[ORDER] = {0};
 
         if (__builtin_popcount(g) == n) {
             measure(m, free, g, x);
@@ -135,19 +135,20 @@ static unsigned mask_of(const int *slots, int n)
 static void check_state(tri_rng *rng, const machine *m, tri_pack *p)
 {
     unsigned busy = (unsigned)below(rng, 1 << m->n), avoid = 0, free, got;
-    int n, slots[SLOTS], not [SLOTS], n_not = 0, best[ORDER], ours[ORDER];
+    int n, slots[SLOTS], shunned[SLOTS], n_shunned = 0;
+    int best[ORDER] = {0}, ours[ORDER] = {0};
 
     for (int i = 0; i < m->n; i++) {
         tri_pack_set(p, i, 1, busy >> i & 1);
     }
     for (int i = 0; i < m->n && below(rng, 3) == 0; i++) {
-        not [n_not] = below(rng, m->n);
-        avoid |= 1u << not [n_not++];
+        shunned[n_shunned] = below(rng, m->n);
+        avoid |= 1u << shunned[n_shunned++];
     }
     free = ~busy & ~avoid & ((1u << m->n) - 1);
     n = 1 + below(rng, m->n);
     assert_int_equal(p->n_free, m->n - __builtin_popcount(busy));
-    if (!tri_pack_take(p, n, not, n_not, slots)) {
+    if (!tri_pack_take(p, n, shunned, n_shunned, slots)) {
         assert_true(n > __builtin_popcount(free));
         assert_int_equal(p->n_free, m->n - __builtin_popcount(busy));
         return;

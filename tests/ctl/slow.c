@@ -123,7 +123,7 @@ static int count_flagged(const cluster *c, int *n_repeats)
 
     *n_repeats = 0;
     for (int64_t i = 0; i < n; i++) {
-        tri_run_view v, o;
+        tri_run_view v, o = {0};
         int found = 0;
 
         tri_ctl_run(c->w.ctl, i, &v);
