@@ -49,7 +49,7 @@ static void matern_by_axis(void **state)
     };
     tri_world w;
     tri_gp_form form;
-    double theta[64], k[N * N], scaled[N * 32], square[N];
+    double theta[64] = {0}, k[N * N], scaled[N * 32], square[N];
     tri_gp_points p = {.n = N, .scaled = scaled, .square = square};
 
     (void)state;
