@@ -165,6 +165,12 @@ static double compared(const tri_study *there, const tri_study *here,
                                     : r->objective * r->ranks;
 }
 
+/* Order of two objectives; no number comes last and equals itself. */
+static int by_number(double a, double b)
+{
+    return isnan(a) || isnan(b) ? !!isnan(a) - !!isnan(b) : (a > b) - (a < b);
+}
+
 /* The source before them that has the rows mine[n_mine] too; NULL. */
 static const char *same_as(const tri_warm_row *rows, int n,
                            const tri_warm_row *mine, int n_mine)
@@ -175,8 +181,7 @@ static const char *same_as(const tri_warm_row *rows, int n,
         while (k < n_mine && strcmp(rows[i + k].source, rows[i].source) == 0 &&
                strcmp(rows[i + k].config, mine[k].config) == 0 &&
                rows[i + k].resource == mine[k].resource &&
-               memcmp(&rows[i + k].objective, &mine[k].objective,
-                      sizeof mine[k].objective) == 0 &&
+               by_number(rows[i + k].objective, mine[k].objective) == 0 &&
                rows[i + k].failed == mine[k].failed) {
             k++;
         }
@@ -283,7 +288,8 @@ static int is_known(const tri_warm_row *rows, int n, const char *whole)
     for (int i = 0; i < n; i++) {
         int same = strcmp(rows[i].source, whole) == 0;
 
-        if (!same && (i == 0 || strcmp(rows[i].source, rows[i - 1].source))) {
+        if (!same &&
+            (i == 0 || strcmp(rows[i].source, rows[i - 1].source) != 0)) {
             char *other = realpath(rows[i].source, NULL);
 
             same = other && strcmp(other, whole) == 0;
@@ -322,8 +328,7 @@ static int by_result(const void *a, const void *b)
     order = order ? order
                   : (x->resource > y->resource) - (x->resource < y->resource);
     order = order ? order : x->failed - y->failed;
-    return order ? order
-                 : memcmp(&x->objective, &y->objective, sizeof x->objective);
+    return order ? order : by_number(x->objective, y->objective);
 }
 
 /* Leave out the rows from `before` on that are among `own`'s, sorted. */
