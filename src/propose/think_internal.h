@@ -5,7 +5,8 @@
  *   fidelity    results at several resources on one scale
  *   transfer    what earlier studies say, and how far they are trusted
  *   pool        the valid configurations to choose from, encoded
- *   acquire     the best of the pool by a model, one after another
+ *   acquire     the best of the pool by a model, one after another; its parts
+ *               in acquire_internal.h
  *   design      the most spread of the pool, before there is a model
  *   evolve, reinforce   strategies that make configurations of their own
  *
