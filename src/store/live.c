@@ -20,10 +20,12 @@ struct tri_live {
     tri_h5file *file;
     pthread_t thread;
     pthread_mutex_t lock;
-    pthread_cond_t wake;
-    tri_batch waiting; /* under the lock */
-    tri_batch writing; /* the thread's */
+    pthread_cond_t wake; /* rows are there, where the thread is idle, or stop */
+    pthread_cond_t halt; /* stop, in the middle of a pause */
+    tri_batch waiting;   /* under the lock */
+    tri_batch writing;   /* the thread's */
     int stop, discard, behind;
+    int idle; /* the thread waits for a first row; later ones it collects */
 };
 
 /* ---- the thread ------------------------------------------------------- */
@@ -41,8 +43,10 @@ static int take(tri_live *l)
 
     pthread_mutex_lock(&l->lock);
     while (!l->stop && is_empty(&l->waiting)) {
+        l->idle = 1;
         pthread_cond_wait(&l->wake, &l->lock);
     }
+    l->idle = 0;
     empty = l->writing;
     l->writing = l->waiting;
     l->waiting = empty;
@@ -90,7 +94,7 @@ static void pause_a_little(tri_live *l)
     }
     pthread_mutex_lock(&l->lock);
     while (!l->stop &&
-           pthread_cond_timedwait(&l->wake, &l->lock, &until) != ETIMEDOUT) {
+           pthread_cond_timedwait(&l->halt, &l->lock, &until) != ETIMEDOUT) {
     }
     pthread_mutex_unlock(&l->lock);
 }
@@ -121,13 +125,14 @@ static int start_thread(tri_live *l)
     return result;
 }
 
-static void init_wake(pthread_cond_t *wake)
+static void init_conditions(tri_live *l)
 {
     pthread_condattr_t attr;
 
     pthread_condattr_init(&attr);
     pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-    pthread_cond_init(wake, &attr);
+    pthread_cond_init(&l->wake, &attr);
+    pthread_cond_init(&l->halt, &attr);
     pthread_condattr_destroy(&attr);
 }
 
@@ -136,6 +141,7 @@ static void free_live(tri_live *l)
     tri_batch_fini(&l->waiting);
     tri_batch_fini(&l->writing);
     pthread_cond_destroy(&l->wake);
+    pthread_cond_destroy(&l->halt);
     pthread_mutex_destroy(&l->lock);
     free(l);
 }
@@ -152,7 +158,7 @@ tri_status tri_live_start(tri_h5file *file, tri_live **out)
     tri_batch_init(&l->waiting);
     tri_batch_init(&l->writing);
     pthread_mutex_init(&l->lock, NULL);
-    init_wake(&l->wake);
+    init_conditions(l);
     if (start_thread(l) != 0) {
         tri_h5file_close(file);
         free_live(l);
@@ -177,7 +183,10 @@ tri_batch *tri_live_begin(tri_live *l)
 
 void tri_live_end(tri_live *l)
 {
-    pthread_cond_signal(&l->wake);
+    if (l->idle) {
+        l->idle = 0;
+        pthread_cond_signal(&l->wake);
+    }
     pthread_mutex_unlock(&l->lock);
 }
 
@@ -190,6 +199,7 @@ void tri_live_stop(tri_live *l, int discard)
     l->stop = 1;
     l->discard = discard;
     pthread_cond_signal(&l->wake);
+    pthread_cond_signal(&l->halt);
     pthread_mutex_unlock(&l->lock);
     pthread_join(l->thread, NULL);
     if (tri_h5file_close(l->file) != TRI_OK) {
