@@ -2,15 +2,16 @@
  * One worker is killed (-9) at a moment of a study that has others left: its
  * run is done again by them, it alone is struck, nothing fails, and the study
  * ends by itself.  And one that is only stopped for a while is not struck.
+ * Runs wait at the gate (gate.h) until they were hit.
  *
  *   kill idle|member|leader|saving|finals|paused|stopped
  *
  * Needs a launcher that outlives a rank's end, whose status says nothing then.
  */
+#include "tests/net/gate.h"
 #include "tests/net/harness.h"
 
 #include "mpi_workers/pause.h"
-#include "mpi_workers/shared.h"
 #include "mpi_workers/watchdog.h"
 #include "src/net/watch.h"
 #include "tests/tri_cmocka.h"
@@ -25,19 +26,19 @@ static int pids[16];
 static int victim, other; /* ranks; 0: not yet */
 static int64_t hit;       /* the run that was hit, -1: none */
 
-#define ENGINE                                                                 \
+#define ENGINE(n)                                                              \
     "study: killed\nseed: 2\n"                                                 \
     "model: {kind: gpt, layers: 2, hidden: 32, heads: 4, sequence: 32,\n"      \
     "  vocab: 256}\n"                                                          \
-    "space: {dp: {choice: [1, 2]}, tp: {choice: [1, 2]},\n"                    \
-    "  pp: {choice: [1, 2]}, micro_batch: {choice: [1, 2, 4]},\n"              \
-    "  global_batch: 16}\n"                                                    \
-    "constraints: [dp * tp * pp == 2]\nranks: dp * tp * pp\n"                  \
+    "space: {dp: {choice: [1, 2, 3]}, tp: {choice: [1, 2]},\n"                 \
+    "  pp: {choice: [1, 2]}, micro_batch: {choice: [1, 2]},\n"                 \
+    "  global_batch: {choice: [12, 24]}}\n"                                    \
+    "constraints: [dp * tp * pp == " #n "]\nranks: dp * tp * pp\n"             \
     "objective: {minimize: loss}\n"                                            \
     "resource: {unit: steps, min: 60, max: 60}\n"                              \
     "search: random\n"
 
-static const char engine[] = ENGINE "budget: {trials: 6}\nfinals: none\n";
+static const char engine[] = ENGINE(2) "budget: {trials: 6}\nfinals: none\n";
 
 static const char with_finals[] =
         "study: killed\nseed: 2\n"
@@ -57,7 +58,8 @@ static const char one_idle[] = "study: killed\nseed: 2\n"
                                "search: random\n"
                                "budget: {trials: 6}\nfinals: none\n";
 
-/* Takes its time to save itself, when it is told to, and says so. */
+/* Saves itself when it is told to, says so, and is not done before a rank was
+ * killed. */
 static const char saves[] =
         "study: killed\nseed: 2\n"
         "model:\n"
@@ -73,7 +75,9 @@ static const char saves[] =
         "        echo \"{{\\\"step\\\": $step, \\\"loss\\\": {x}}}\"\n"
         "        sleep 0.05; done\n"
         "      if [ {rank} = 0 ]; then\n"
-        "        touch {study_dir}/saving.{run}; sleep 0.5\n"
+        "        touch {study_dir}/saving.{run}; n=0\n"
+        "        until [ -e {study_dir}/struck ] || [ $n = 400 ]; do\n"
+        "          n=$((n+1)); sleep 0.05; done; sleep 0.5\n"
         "        echo $step > $TRIREME_CHECKPOINT_DIR/state; fi\n"
         "space: {x: {int: [0, 63]}}\nranks: 2\n"
         "objective: {minimize: loss}\n"
@@ -105,6 +109,15 @@ static int64_t at_work(const tri_ctl *ctl, tri_phase phase)
     return -1;
 }
 
+/* Where the study's file is. */
+static void beside(const char *name, int run, char *path, size_t bytes)
+{
+    const char *file = tri_case_file();
+    int n = (int)(strrchr(file, '/') + 1 - file);
+
+    snprintf(path, bytes, run < 0 ? "%.*s%s" : "%.*s%s.%d", n, file, name, run);
+}
+
 static int member_of(const tri_ctl *ctl, int64_t run, int at)
 {
     tri_run_view v;
@@ -132,6 +145,7 @@ static void end_member(const tri_ctl *ctl, tri_phase phase, int at)
     if (hit >= 0) {
         victim = member_of(ctl, hit, at);
         kill(pids[victim], SIGKILL);
+        tri_gate_open();
     }
 }
 
@@ -141,6 +155,7 @@ static void end_idle(void *ctx, const tri_ctl *ctl)
     if (!victim && at_work(ctl, TRI_PHASE_SEARCH) >= 0 && idle_rank(ctl)) {
         victim = idle_rank(ctl);
         kill(pids[victim], SIGKILL);
+        tri_gate_open();
     }
 }
 
@@ -159,19 +174,30 @@ static void end_in_finals(void *ctx, const tri_ctl *ctl)
     }
 }
 
+/* The process that saves itself waits for a file. */
+static void say_struck(void)
+{
+    char path[200];
+    FILE *f;
+
+    beside("struck", -1, path, sizeof path);
+    f = fopen(path, "w");
+    assert_non_null(f);
+    fclose(f);
+}
+
 static void end_saving(void *ctx, const tri_ctl *ctl)
 {
     (void)ctx;
     for (int64_t i = 0; i < tri_ctl_n_runs(ctl) && !victim; i++) {
         char path[200];
 
-        snprintf(path, sizeof path, "%.*ssaving.%d",
-                 (int)(strrchr(tri_case_file(), '/') + 1 - tri_case_file()),
-                 tri_case_file(), (int)i);
+        beside("saving", (int)i, path, sizeof path);
         if (access(path, F_OK) == 0) {
             hit = i;
             victim = member_of(ctl, i, -1);
             kill(pids[victim], SIGKILL);
+            say_struck();
         }
     }
 }
@@ -189,6 +215,7 @@ static void stop_both(const tri_ctl *ctl, double s)
     other = idle_rank(ctl);
     kill(pids[victim], SIGSTOP);
     kill(pids[other], SIGSTOP);
+    tri_gate_open();
     child = fork();
     if (child == 0) {
         tri_sleep(s);
@@ -249,13 +276,15 @@ static void check_struck(const tri_ctl *ctl, int rank)
     }
 }
 
-static void run_killed(const char *text, int trials, int lost,
+/* `holds`: the phase whose runs wait for the kill, -1: none. */
+static void run_killed(const char *text, int holds, int trials, int lost,
                        void (*view)(void *, const tri_ctl *), void *ctx)
 {
     double start = tri_now();
     tri_tuned t;
 
     hit = -1;
+    tri_gate_close(holds);
     t = tri_case_tune(text, tri_case_file(), 0, view, ctx);
     assert_true(t.end.must_exit);
     assert_int_equal(check(&t, trials), lost);
@@ -268,31 +297,31 @@ static void run_killed(const char *text, int trials, int lost,
 
 static void idle(void)
 {
-    run_killed(one_idle, 6, 0, end_idle, NULL);
+    run_killed(one_idle, TRI_PHASE_SEARCH, 6, 0, end_idle, NULL);
 }
 
 static void member(void)
 {
     int at = -1;
 
-    run_killed(engine, 6, 1, end_in_training, &at);
+    run_killed(engine, TRI_PHASE_SEARCH, 6, 1, end_in_training, &at);
 }
 
 static void leader(void)
 {
     int at = 0;
 
-    run_killed(engine, 6, 1, end_in_training, &at);
+    run_killed(engine, TRI_PHASE_SEARCH, 6, 1, end_in_training, &at);
 }
 
 static void saving(void)
 {
-    run_killed(saves, 6, 0, end_saving, NULL); /* its result stands */
+    run_killed(saves, -1, 6, 0, end_saving, NULL); /* its result stands */
 }
 
 static void finals(void)
 {
-    run_killed(with_finals, 4, 1, end_in_finals, NULL);
+    run_killed(with_finals, TRI_PHASE_FINALS, 4, 1, end_in_finals, NULL);
 }
 
 static void stop_for(double s, int struck)
@@ -300,8 +329,9 @@ static void stop_for(double s, int struck)
     tri_tuned t;
 
     hit = -1;
-    t = tri_case_tune(ENGINE "timeouts: {startup: 60 s, progress: 30 s}\n"
-                             "budget: {trials: 4}\nfinals: none\n",
+    tri_gate_close(TRI_PHASE_SEARCH);
+    t = tri_case_tune(ENGINE(3) "timeouts: {startup: 60 s, progress: 30 s}\n"
+                                "budget: {trials: 4}\nfinals: none\n",
                       tri_case_file(), 0, stop_shortly, &s);
     assert_int_equal(check(&t, 4), 0);
     assert_int_equal(t.end.must_exit, struck);
@@ -344,7 +374,7 @@ int main(int argc, char **argv)
 
     MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
     MPI_Gather(&pid, 1, MPI_INT, pids, 1, MPI_INT, 0, MPI_COMM_WORLD);
-    if (tri_watchdog_open(leave) != TRI_OK) {
+    if (tri_watchdog_open(leave) != TRI_OK || tri_gate_init() != TRI_OK) {
         MPI_Abort(MPI_COMM_WORLD, 1);
     }
     for (size_t i = 0; argc > 1 && i < sizeof cases / sizeof *cases; i++) {

@@ -4,6 +4,7 @@
  * done by the others.  And what only looks like silence.
  */
 #include "src/net/watch.h"
+#include "tests/net/gate.h"
 #include "tests/net/harness.h"
 
 #include "tests/tri_cmocka.h"
@@ -50,6 +51,7 @@ static void stop_it(void *ctx, const tri_ctl *ctl)
             v.ranks[0] != VICTIM) {
             is_stopped = 1;
             kill(pids[VICTIM], SIGSTOP);
+            tri_gate_open();
         }
     }
 }
@@ -79,9 +81,11 @@ static void check_runs(const tri_ctl *ctl)
 
 static void it_alone_is_struck(void)
 {
-    tri_tuned t = tri_case_tune(study, tri_case_file(), 0, stop_it, NULL);
+    tri_tuned t;
     tri_progress p;
 
+    tri_gate_close(TRI_PHASE_SEARCH);
+    t = tri_case_tune(study, tri_case_file(), 0, stop_it, NULL);
     kill(pids[VICTIM], SIGCONT);
     assert_true(is_stopped);
     assert_int_equal(t.st, TRI_OK);
@@ -141,5 +145,8 @@ int main(int argc, char **argv)
 
     MPI_Init(&argc, &argv);
     MPI_Gather(&pid, 1, MPI_INT, pids, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    if (tri_gate_init() != TRI_OK) {
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    }
     return tri_cases_run(argc, argv, cases, 2);
 }

@@ -47,7 +47,7 @@ static const char synthetic[] = "study: start\nseed: 2\n"
     "  command: ['echo \"{{\\\"step\\\": $TRIREME_RESOURCE,"                   \
     " \\\"loss\\\": {x}}}\"']\n" STUDY
 
-static const char slow[] = WITH_SETUP("sleep 3");
+static const char slow[] = WITH_SETUP("sleep 5");
 static const char killed[] = WITH_SETUP("kill -9 $START_VICTIM; sleep 3");
 
 static void the_others_go_on(void)
@@ -90,8 +90,9 @@ int main(int argc, char **argv)
     mode = argc > 1 ? argv[1] : "init";
     MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    tri_world_come_s = 3;
-    tri_worker_lease_s = strcmp(mode, "slow") == 0 ? 2 : 20;
+    /* what a case waits out is short; what only bounds it is not */
+    tri_world_come_s = strcmp(mode, "init") == 0 ? 4 : 30;
+    tri_worker_lease_s = strcmp(mode, "slow") == 0 ? 4 : 20;
     if (rank == VICTIM) { /* its setup finds it */
         char pid[32];
 
