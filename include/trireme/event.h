@@ -130,8 +130,10 @@ typedef struct tri_warm_row {
 /* Rules of the controller that an opening is played by.  1: the ranks of a
  * group are in the order of its mesh (trireme/place.h), and slow ranks are
  * looked for (trireme/slow.h).  2: a search whose time passed before any run
- * finished or failed is no empty one, and a resume begins its time again. */
-#define TRI_RULES 2
+ * finished or failed is no empty one, and a resume begins its time again.  3: a
+ * host of which no run was compared has one measured again, and of two runs
+ * the repeated one may be the slow one. */
+#define TRI_RULES 3
 
 /* The study is opened for writing: the first event ever, and the first of
  * each later opening. */

@@ -11,12 +11,16 @@
  * Suspicion.  A run of the search is suspected where it is slower than the run
  * that gave its trial's last result, and the two have no rank in common.  That
  * one was at a lower rung, so it proves nothing: the trial is measured again at
- * the same rung, elsewhere, before the scheduler hears of it; whatever comes
- * out then is its result.  Runs of the finals are compared with that run
- * and with the first of the trial's in the finals, and are repeated elsewhere
- * in the same way; the suspect's value stands unless it is flagged, as taking
- * the better one would favour it.  Where ranks are benched in the finals these
- * begin again, once, so that all that is compared was measured on sound ranks.
+ * the same rung, elsewhere, before the scheduler hears of it; what comes out
+ * then is its result.  A trial's first run has nothing to be compared with, and
+ * a slow host could hide behind configurations that look bad: so the first such
+ * run of each host of which no run has been compared is measured again too, on
+ * other hosts, where there are such, and one more after each flag.  Runs of the
+ * finals are compared with that run and with the first of the trial's in the
+ * finals, and are repeated elsewhere in the same way; the suspect's value
+ * stands unless it is flagged, as taking the better one would favour it.  Where
+ * ranks are benched in the finals these begin again, once, so that all that is
+ * compared was measured on sound ranks.
  *
  * Elsewhere is on hosts of which the suspect had none, where these have ranks
  * enough; else on ranks of which it had none; where there are too few of those
@@ -24,14 +28,15 @@
  *
  * Judgement.  The suspect is flagged (`flaky` in /runs) if it is slower than
  * what was measured elsewhere, at the same rung; else it is acquitted, and
- * stays as one more measurement.  A flag is one against each rank that the run
- * had, or, where that explains it, against some of them: those on hosts that
- * have benched ranks, else those that were flagged before.  What stands against
- * ranks is taken back by an acquittal, and wherever a run of theirs is compared
- * and is not slower, so that of ranks that were slow only through another's
- * fault little stands for long.  A rank with two flags (TRI_SLOW_FLAGS) is
- * benched until the end of the opening: it is used by groups that are larger
- * than all other ranks together.
+ * stays as one more measurement.  Where the repeat is the slower one it is
+ * flagged, and what was suspected is the result.  A flag is one against each
+ * rank that the run had, or, where that explains it, against some of them:
+ * those on hosts that have benched ranks, else those that were flagged before.
+ * What stands against ranks is taken back by an acquittal, and wherever a run
+ * of theirs is compared and is not slower, so that of ranks that were slow only
+ * through another's fault little stands for long.  A rank with two flags
+ * (TRI_SLOW_FLAGS) is benched until the end of the opening: it is used by
+ * groups that are larger than all other ranks together.
  *
  * A trial that cannot be measured again has the suspect's result, where the
  * search is at its end or the pool has become too small for it, or runs again

@@ -107,7 +107,7 @@ int tri_ctl_is_hopeless(const tri_ctl *ctl)
     const tri_alike *a = &ctl->alike;
 
     if (a->runs < RUNS_ENOUGH || a->trials < TRIALS_ENOUGH || ctl->n_finished ||
-        ctl->n_results || ctl->phase != TRI_PHASE_SEARCH) {
+        ctl->n_results || ctl->n_repeated || ctl->phase != TRI_PHASE_SEARCH) {
         return 0;
     }
     for (int i = 0; i < ctl->n_flying; i++) {

@@ -102,6 +102,7 @@ static tri_status note_durations(tri_ctl *ctl, const tri_live *live)
 tri_status tri_ctl_give_up(tri_ctl *ctl, int64_t trial, tri_reason reason)
 {
     tri_trial_row *t = &ctl->trials[trial];
+    int64_t counts;
 
     if (tri_reason_rule_of(reason) == TRI_RULE_COUNTED) {
         TRI_TRY(tri_sched_result(ctl->sched, trial, t->rung, TRI_RESULT_COUNTED,
@@ -109,7 +110,7 @@ tri_status tri_ctl_give_up(tri_ctl *ctl, int64_t trial, tri_reason reason)
     } else {
         TRI_TRY(tri_sched_drop(ctl->sched, trial, t->rung));
     }
-    TRI_TRY(tri_ctl_settle_suspect(ctl, trial, -1));
+    TRI_TRY(tri_ctl_settle_suspect(ctl, trial, -1, &counts));
     t->reason = (uint8_t)reason;
     ctl->thoughts.news++;
     TRI_TRY(tri_ctl_drop_checkpoint(ctl, trial));
@@ -348,6 +349,7 @@ static tri_status on_finished(tri_ctl *ctl, tri_live *live,
     double objective;
     char why[300];
     tri_reason reason;
+    int64_t counts;
     int went;
 
     if (live->finished) {
@@ -372,8 +374,8 @@ static tri_status on_finished(tri_ctl *ctl, tri_live *live,
         TRI_TRY(tri_ctl_finals_finished(ctl, live));
         return release(ctl, live);
     }
-    TRI_TRY(tri_ctl_settle_suspect(ctl, r->v.trial, r->v.run));
-    TRI_TRY(tri_ctl_record_result(ctl, r));
+    TRI_TRY(tri_ctl_settle_suspect(ctl, r->v.trial, r->v.run, &counts));
+    TRI_TRY(tri_ctl_record_result(ctl, &ctl->runs[counts]));
     TRI_TRY(tri_ctl_go_on(ctl, live, &went));
     return went ? TRI_OK : release(ctl, live);
 }

@@ -28,7 +28,7 @@ void tri_ctl_empty_pool(tri_ctl *ctl)
     ctl->n_benched = 0;
     ctl->benched_since = NAN;
     for (int i = 0; i < ctl->n_hosts; i++) {
-        ctl->hosts[i].benched = 0;
+        ctl->hosts[i].benched = ctl->hosts[i].checked = 0;
     }
     ctl->pool_changed = ctl->pack_stale = 1;
     tri_pack_fini(&ctl->pack);

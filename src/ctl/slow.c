@@ -194,8 +194,9 @@ static void acquit(tri_ctl *ctl, const tri_run_view *v)
     for (int i = 0; i < v->n_ranks; i++) {
         tri_rank_row *r = tri_ctl_rank_row(ctl, v->ranks[i]);
 
-        if (r && !r->benched) {
-            r->flags = 0;
+        if (r) {
+            r->flags = r->benched ? r->flags : 0;
+            ctl->hosts[r->host].checked = 1;
         }
     }
 }
@@ -228,13 +229,34 @@ static int is_suspect(tri_ctl *ctl, const tri_run_view *v, int64_t other)
     return tri_ctl_elsewhere(ctl, v->run, v->n_ranks, &list) >= 0;
 }
 
+/* Whether `v`, its trial's first, is to be the one by which a host of it is
+ * compared with others, as none was. */
+static int is_first_of_host(tri_ctl *ctl, const tri_run_row *r)
+{
+    const int32_t *list;
+    int n_unchecked = 0;
+
+    if (ctl->rules < 3 || !is_judged(ctl, &r->v)) {
+        return 0;
+    }
+    for (int i = 0; i < r->n_hosts; i++) {
+        n_unchecked += !ctl->hosts[r->hosts[i]].checked;
+    }
+    return n_unchecked > 0 &&
+           tri_ctl_elsewhere(ctl, r->v.run, r->v.n_ranks, &list) >= 0 &&
+           list != r->v.ranks;
+}
+
 int tri_ctl_suspects(tri_ctl *ctl, const tri_run_row *r)
 {
     const tri_trial_row *t = &ctl->trials[r->v.trial];
 
-    return ctl->rules >= 1 && t->suspect < 0 && t->checked_rung < r->v.rung &&
-           !ctl->draining && tri_slow_applies(ctl->study) && may_repeat(ctl) &&
-           is_suspect(ctl, &r->v, t->last_run);
+    if (ctl->rules < 1 || t->suspect >= 0 || t->checked_rung >= r->v.rung ||
+        ctl->draining || !tri_slow_applies(ctl->study) || !may_repeat(ctl)) {
+        return 0;
+    }
+    return t->last_run < 0 ? is_first_of_host(ctl, r)
+                           : is_suspect(ctl, &r->v, t->last_run);
 }
 
 void tri_ctl_suspect(tri_ctl *ctl, tri_run_row *r)
@@ -246,6 +268,9 @@ void tri_ctl_suspect(tri_ctl *ctl, tri_run_row *r)
     t->is_extra = 1;
     t->checked_rung = (int16_t)r->v.rung;
     ctl->n_repeated++;
+    for (int i = 0; i < r->n_hosts; i++) {
+        ctl->hosts[r->hosts[i]].checked = 1;
+    }
 }
 
 /* ---- judgement ----------------------------------------------------------- */
@@ -275,6 +300,7 @@ static void flag(tri_ctl *ctl, const tri_run_view *v)
         if (r) {
             r->flags = (uint8_t)(r->flags +
                                  (!r->benched && explains(ctl, r) == best));
+            ctl->hosts[r->host].checked = 0;
         }
     }
     for (int i = 0; i < v->n_ranks; i++) {
@@ -303,13 +329,35 @@ tri_status tri_ctl_judge(tri_ctl *ctl, int64_t suspect, int64_t run)
     return tri_ctl_touch_run(ctl, suspect);
 }
 
-tri_status tri_ctl_settle_suspect(tri_ctl *ctl, int64_t trial, int64_t run)
+/* Of a suspect that was acquitted: whether it was the other that was slow. */
+static int is_other_slow(const tri_ctl *ctl, const tri_run_view *v,
+                         const tri_run_view *o)
+{
+    return ctl->rules >= 3 && v->slow == TRI_SLOW_NOT &&
+           v->epoch == ctl->epoch && is_judged(ctl, o) &&
+           !have_a_rank_in_common(ctl, v, o) && is_slower(ctl, o, v);
+}
+
+tri_status tri_ctl_settle_suspect(tri_ctl *ctl, int64_t trial, int64_t run,
+                                  int64_t *counts)
 {
     tri_trial_row *t = &ctl->trials[trial];
     int64_t suspect = t->suspect;
 
+    *counts = run;
     t->suspect = -1;
-    return suspect < 0 ? TRI_OK : tri_ctl_judge(ctl, suspect, run);
+    if (suspect < 0) {
+        return TRI_OK;
+    }
+    TRI_TRY(tri_ctl_judge(ctl, suspect, run));
+    if (run < 0 ||
+        !is_other_slow(ctl, &ctl->runs[suspect].v, &ctl->runs[run].v)) {
+        return TRI_OK;
+    }
+    ctl->runs[run].v.slow = TRI_SLOW_FLAGGED;
+    flag(ctl, &ctl->runs[run].v);
+    *counts = suspect;
+    return tri_ctl_touch_run(ctl, run);
 }
 
 /* There is no budget left to measure it again, or there are no ranks: what the
@@ -318,8 +366,9 @@ static tri_status let_stand(tri_ctl *ctl, int64_t trial)
 {
     tri_trial_row *t = &ctl->trials[trial];
     const tri_run_row *r = &ctl->runs[t->suspect];
+    int64_t counts;
 
-    TRI_TRY(tri_ctl_settle_suspect(ctl, trial, -1));
+    TRI_TRY(tri_ctl_settle_suspect(ctl, trial, -1, &counts));
     t->rung = (int16_t)r->v.rung;
     t->is_extra = 0;
     return tri_ctl_record_result(ctl, r);
@@ -341,8 +390,10 @@ tri_status tri_ctl_let_suspects_stand(tri_ctl *ctl, int *n)
 /* Ranks of another opening are other ranks. */
 tri_status tri_ctl_forget_suspects(tri_ctl *ctl)
 {
+    int64_t counts;
+
     for (int64_t i = 0; i < ctl->n_trials; i++) {
-        TRI_TRY(tri_ctl_settle_suspect(ctl, i, -1));
+        TRI_TRY(tri_ctl_settle_suspect(ctl, i, -1, &counts));
         ctl->trials[i].is_extra = 0;
         ctl->trials[i].checked_rung = -1;
     }

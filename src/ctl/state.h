@@ -90,6 +90,7 @@ typedef struct tri_host {
     int64_t lost_trial;
     uint8_t charged; /* that loss raised the trial's suspicion */
     uint8_t benched; /* ranks of it were, in this opening */
+    uint8_t checked; /* a run of it was compared, or is to be */
 } tri_host;
 
 typedef struct tri_rank_row {
@@ -342,8 +343,10 @@ int tri_ctl_take_ranks(tri_ctl *ctl, int n, const int32_t *avoid, int n_avoid,
  * it: its trial waits for that. */
 int tri_ctl_suspects(tri_ctl *ctl, const tri_run_row *r);
 void tri_ctl_suspect(tri_ctl *ctl, tri_run_row *r);
-/* Judge what the trial is measured again for by `run`; -1: by nothing. */
-tri_status tri_ctl_settle_suspect(tri_ctl *ctl, int64_t trial, int64_t run);
+/* Judge what the trial is measured again for by `run`; -1: by nothing.  [out]
+ * *counts: the run whose value is the result then. */
+tri_status tri_ctl_settle_suspect(tri_ctl *ctl, int64_t trial, int64_t run,
+                                  int64_t *counts);
 tri_status tri_ctl_forget_suspects(tri_ctl *ctl);
 /* Trials that wait to be measured again, parked ones too, are not: what is
  * suspected is their result.  [out] *n: how many. */

@@ -132,7 +132,7 @@ static void check_budget(const tracker *t, const tri_ctl *ctl)
     assert_true(t->study->budget.trials < 0 ||
                 p.trials <= t->study->budget.trials);
     assert_true(t->study->budget.runs < 0 ||
-                t->search_runs <= t->study->budget.runs);
+                t->search_runs - p.remeasured <= t->study->budget.runs);
 }
 
 static int64_t place_of(const tri_sched *s, int bracket, int rung,
