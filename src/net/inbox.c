@@ -4,6 +4,7 @@
 #include "src/net/driver.h"
 
 #include "mpi_workers/run.h"
+#include "src/base/grain.h"
 #include "src/net/watch.h"
 #include "trireme/log.h"
 
@@ -269,6 +270,7 @@ static tri_status on_run(tri_driver *d, const tri_message *m, int from)
     if (m->kind == TRI_MSG_REPORT) {
         event.kind = TRI_EV_REPORT;
         event.u.report = m->u.report;
+        event.u.report.step_s = tri_grain(m->u.report.step_s, TRI_GRAIN_STEP);
         run = m->u.report.run;
     } else {
         event.kind = (tri_event_kind)m->u.outcome.event;
