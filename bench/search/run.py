@@ -174,11 +174,19 @@ def plan(o, found, methods):
                         "min": min(o.min, table.n_points)
                         if table.points else None,
                         "eta": o.eta if table.points else None}
-                    key = json.dumps([scores.VERSION, table.digest, m,
-                                      versions[m], settings],
+                    key = json.dumps([scores.VERSION[table.kind],
+                                      table.digest, m, versions[m], settings],
                                      sort_keys=True)
                     jobs.append((key, table, m, settings))
     return jobs
+
+
+def levels_of(table, settings):
+    """How many rungs asha has."""
+    n, resource = 1, settings["min"] or table.n_points
+    while resource < table.n_points:
+        n, resource = n + 1, resource * settings["eta"]
+    return n
 
 
 def work(program, folder, table, method, settings):
@@ -186,6 +194,7 @@ def work(program, folder, table, method, settings):
     start = time.monotonic()
     if method in ours.SEARCHES:
         answer = ours.run(program, table, method, settings, folder)
+        answer["levels"] = levels_of(table, settings)
         if not ours.agrees(table, answer):
             raise RuntimeError(f"trireme says that the optimum of {table.name} "
                                f"is {answer['optimum']}, not {table.optimum}")
@@ -193,6 +202,10 @@ def work(program, folder, table, method, settings):
         import halving
 
         answer = halving.CURVES[method][1](table, settings)
+        if method == "optuna-random-pruner":  # which reports every unit
+            answer["levels"] = table.n_points
+        else:
+            answer["levels"] = levels_of(table, settings)
     else:
         import cluster
         import peers

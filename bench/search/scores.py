@@ -2,7 +2,7 @@
 
 import math
 
-VERSION = 2  # of what is kept of a run
+VERSION = {"plain": 2, "curves": 3}  # of what is kept of a run
 REGRET_AFTER = (20, 50, 100, 200)        # distinct evaluations
 REGRET_AFTER_TRAININGS = (5, 10, 20, 50)  # full trainings
 KNOWN_FAILURES = 10
@@ -10,7 +10,7 @@ KNOWN_FAILURES = 10
 
 def of_run(table, answer, settings):
     """The scores of one run.  None: not reached."""
-    curve = walk(table, answer["history"])
+    curve = walk(table, answer["history"], answer.get("levels", 1))
     out = {"decision_s": answer["decision_s"],
            "runs": len(answer["history"]),
            "failed": sum(v is None for _, _, v in answer["history"])}
@@ -37,14 +37,18 @@ def of_run(table, answer, settings):
     return out
 
 
-def walk(table, history):
-    seen, best, curve = set(), None, []
+def walk(table, history, levels):
+    """The course of the search.  Where it has several levels of resource, a
+    trial's n-th result is that of the n-th of them, and only those of the last
+    count: the optimum is of whole curves, and a value in the midst of one may
+    lie beyond it."""
+    results, best, curve = {}, None, []
     for at, trial, value in history:
-        seen.add(trial)
-        if value is not None and (best is None or
-                                  table.sign * value < table.sign * best):
+        results[trial] = results.get(trial, 0) + 1
+        if (value is not None and results[trial] == levels and
+                (best is None or table.sign * value < table.sign * best)):
             best = value
-        curve.append({"at": at, "distinct": len(seen), "best": best,
+        curve.append({"at": at, "distinct": len(results), "best": best,
                       "close": best is not None and table.is_close(best)})
     return curve
 

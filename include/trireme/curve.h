@@ -75,6 +75,10 @@ TRI_API double tri_curve_value(const tri_curve *c, const tri_config *config,
  * large space, or recorded results that leave out some valid configuration or
  * stop early with it. */
 TRI_API double tri_curve_optimum(const tri_curve *c);
+/* The resource that the optimum is meant of: from there on values are final.
+ * The study's max, or the end of all curves of a table or recording where that
+ * is less or max is absent; 0: there is none, curves go on for ever. */
+TRI_API int64_t tri_curve_top(const tri_curve *c);
 /* The measurement of a run whose objective is `value`: the member that the
  * study's objective names, the others NaN. */
 TRI_API void tri_curve_measured(const tri_study *study, double value,

@@ -63,7 +63,8 @@ typedef struct tri_sim_settings {
     tri_status (*think)(void *ctx, const struct tri_snapshot *snapshot,
                         tri_ev_proposals *out);
     void *think_ctx;
-    double optimum; /* that the result is measured by; NaN: the source's own */
+    double optimum; /* that the result is measured by, where the source's curves
+                     * are final (tri_curve_top); NaN: the source's own */
     /* Results of earlier studies, for the first open event; borrowed. */
     const tri_warm_row *warm;
     int n_warm;
@@ -79,18 +80,24 @@ typedef struct tri_sim_point {
     int64_t trial;
     int rung;
     double objective; /* as the study compares it */
-    double best;      /* so far, this one included; NaN: none yet */
+    double best;      /* as in the result, so far, this one included; NaN: none
+                       * yet.  It may be worse than the one before, where more
+                       * resource was reached */
 } tri_sim_point;
 
 typedef struct tri_sim_result {
     int64_t evaluations;            /* as in the history */
     int64_t distinct;               /* configurations measured */
     double rank_seconds, virtual_s; /* rank-seconds: ranks held by runs */
+    /* Of the results after the most resource that any run came to: a value
+     * after less is of an unfinished curve, and may lie beyond the optimum.
+     * Resource beyond where all curves are final (tri_curve_top) is no more. */
     double best;
     int64_t best_trial; /* -1: none */
-    double optimum;     /* NaN if unknown */
-    /* distinct configurations and rank-seconds until one within 1, 2, 5 % of
-     * the optimum was measured; -1 / NaN if never */
+    double optimum;     /* where curves are final; NaN if unknown */
+    /* distinct configurations (after any resource) and rank-seconds until one
+     * was measured that is within 1, 2, 5 % of the optimum where curves are
+     * final; where they never are, after any resource.  -1 / NaN if never */
     int64_t evaluations_to[3];
     double rank_seconds_to[3];
     int64_t n_events;

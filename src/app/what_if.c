@@ -142,7 +142,7 @@ static tri_status try_way(comparison *c, way *w)
 
 typedef struct ended {
     double end_s, objective;
-    int64_t trial;
+    int64_t trial, resource;
 } ended;
 
 static int by_end(const void *a, const void *b)
@@ -183,11 +183,33 @@ static int64_t list_ended(const tri_ctl *ctl, ended *list)
         tri_ctl_run(ctl, i, &r);
         if (r.phase == TRI_PHASE_SEARCH && r.state == TRI_RUN_ENDED &&
             (!isnan(r.objective) || r.status == TRI_RUN_FAILED)) {
-            list[n++] = (ended){r.end_s, r.objective, r.trial};
+            list[n++] = (ended){r.end_s, r.objective, r.trial, r.resource};
         }
     }
     qsort(list, (size_t)n, sizeof *list, by_end);
     return n;
+}
+
+/* As the simulator has it: of the results after the most resource. */
+static double best_of(const comparison *c, const ended *list, int64_t n)
+{
+    int maximize = c->source.study->objective.maximize;
+    double best = NAN;
+    int64_t most = 0;
+
+    for (int64_t k = 0; k < n; k++) {
+        int64_t at = list[k].resource;
+
+        at = c->source.top > 0 && at > c->source.top ? c->source.top : at;
+        if (isnan(list[k].objective) || at < most) {
+            continue;
+        }
+        best = at > most  ? list[k].objective
+               : maximize ? fmax(best, list[k].objective)
+                          : fmin(best, list[k].objective);
+        most = at;
+    }
+    return best;
 }
 
 static void note_course(const comparison *c, way *w, const ended *list,
@@ -208,7 +230,8 @@ static void note_course(const comparison *c, way *w, const ended *list,
             int close = maximize ? list[k].objective >= best - slack
                                  : list[k].objective <= best + slack;
 
-            if (close && isinf(w->evaluations[i][0])) {
+            if (close && list[k].resource >= c->source.top &&
+                isinf(w->evaluations[i][0])) {
                 w->evaluations[i][0] = (double)distinct;
                 w->rank_s[i][0] =
                         rank_seconds_until(c->story.ctl, list[k].end_s);
@@ -216,11 +239,7 @@ static void note_course(const comparison *c, way *w, const ended *list,
         }
     }
     w->runs[0] = (double)n;
-    w->best[0] = NAN;
-    for (int64_t k = 0; k < n; k++) {
-        w->best[0] = maximize ? fmax(w->best[0], list[k].objective)
-                              : fmin(w->best[0], list[k].objective);
-    }
+    w->best[0] = best_of(c, list, n);
     w->virtual_s[0] = n > 0 ? list[n - 1].end_s : 0;
     w->all_rank_s[0] = rank_seconds_until(c->story.ctl, INFINITY);
     w->n = 1;

@@ -62,6 +62,7 @@ typedef struct tri_what_if_source {
     int64_t *top_resource; /* a configuration, by its number in the space: the
                             * largest that was measured; NULL where whole */
     double best;           /* that is known; NaN */
+    int64_t top;           /* what it is of: see tri_curve_top */
 } tri_what_if_source;
 
 /* One study that can be simulated. */

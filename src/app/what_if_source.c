@@ -117,7 +117,10 @@ static tri_status make_curve(tri_what_if_source *s, tri_what_if_run *run)
 
     if (s->whole) {
         TRI_TRY(tri_curve_create(run->study, 1, &run->curve));
-        s->best = isnan(s->best) ? tri_curve_optimum(run->curve) : s->best;
+        if (isnan(s->best)) {
+            s->best = tri_curve_optimum(run->curve);
+            s->top = tri_curve_top(run->curve);
+        }
         return TRI_OK;
     }
     tri_recorded_init(&r, run->study);
@@ -134,6 +137,7 @@ static tri_status make_curve(tri_what_if_source *s, tri_what_if_run *run)
     TRI_TRY(st);
     if (isnan(s->best)) {
         TRI_TRY(find_best(s, run));
+        s->top = tri_curve_top(run->curve);
     }
     return isnan(s->best)
                    ? TRI_FAIL(TRI_EEMPTY, "nothing to compare: no run of the "

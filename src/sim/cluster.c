@@ -270,7 +270,7 @@ static tri_status fail_run(tri_cluster *m, int slot)
     e.u.outcome.sentence = sentence_of(&s->end);
     m->score.result.missing += s->end.missing;
     if (s->end.final_failure || !s->end.failed) {
-        TRI_TRY(tri_score_add(&m->score, s->trial, s->rung, NAN));
+        TRI_TRY(tri_score_add(&m->score, s->trial, s->rung, s->to, NAN));
     }
     leave(m, slot);
     return tri_cluster_feed(m, &e);
@@ -297,7 +297,7 @@ static tri_status finish_run(tri_cluster *m, int slot)
     }
     tri_curve_measured(m->study, s->end.objective, &measured);
     TRI_TRY(tri_score_add(
-            &m->score, s->trial, s->rung,
+            &m->score, s->trial, s->rung, s->to,
             tri_study_objective(m->study, &measured, s->n_ranks)));
     s->state = TRI_SLOT_WAITING;
     TRI_TRY(tri_cluster_feed(m, &e));

@@ -176,23 +176,29 @@ void tri_curve_measured(const tri_study *study, double value, tri_measured *out)
 
 /* ---- the optimum ----------------------------------------------------- */
 
+int64_t tri_curve_top(const tri_curve *c)
+{
+    int64_t max = c->study->resource.max;
+    int64_t end = c->recorded != NULL ? tri_results_top(c->recorded)
+                  : c->table != NULL  ? c->table->n_points
+                                      : max;
+
+    return max > 0 && max < end ? max : end;
+}
+
 /* What configuration number `index` compares as at the top; NaN if failed. */
 static tri_status compared(const tri_curve *c, int64_t index,
                            tri_config *scratch, double *out)
 {
     const tri_study *study = c->study;
-    int64_t top = study->resource.max;
     tri_measured m;
+    double value;
     int ranks;
 
     TRI_TRY(tri_space_at(study->space, index, scratch));
     TRI_TRY(tri_space_ranks(study->space, scratch, &ranks));
-    if (top == 0 && c->recorded != NULL) {
-        top = tri_results_top(c->recorded);
-    } else if (top == 0 && c->table != NULL) {
-        top = c->table->n_points;
-    }
-    tri_curve_measured(study, tri_curve_value(c, scratch, top), &m);
+    value = tri_curve_value(c, scratch, tri_curve_top(c));
+    tri_curve_measured(study, value, &m);
     *out = tri_study_objective(study, &m, ranks);
     return TRI_OK;
 }

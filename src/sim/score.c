@@ -11,10 +11,11 @@
 
 static const double shares[3] = {0.01, 0.02, 0.05};
 
-void tri_score_init(tri_score *s, int maximize, double optimum)
+void tri_score_init(tri_score *s, int maximize, double optimum, int64_t top)
 {
     memset(s, 0, sizeof *s);
     s->sign = maximize ? -1 : 1;
+    s->top = top;
     s->result.best = NAN;
     s->result.best_trial = -1;
     s->result.optimum = optimum;
@@ -81,12 +82,18 @@ static tri_status grow_history(tri_score *s)
     return TRI_OK;
 }
 
-static void note_best(tri_score *s, int64_t trial, double objective)
+/* A result after more resource than any before stands for all of those. */
+static void note_best(tri_score *s, int64_t trial, int64_t resource,
+                      double objective)
 {
     tri_sim_result *r = &s->result;
+    int further = resource > s->most;
 
-    if (!isnan(objective) &&
-        (isnan(r->best) || s->sign * objective < s->sign * r->best)) {
+    if (isnan(objective) || resource < s->most) {
+        return;
+    }
+    if (further || isnan(r->best) || s->sign * objective < s->sign * r->best) {
+        s->most = resource;
         r->best = objective;
         r->best_trial = trial;
     }
@@ -108,8 +115,9 @@ static void note_close(tri_score *s, double objective)
 }
 
 tri_status tri_score_add(tri_score *s, int64_t trial, int rung,
-                         double objective)
+                         int64_t resource, double objective)
 {
+    int final = resource >= s->top;
     tri_sim_result *r = &s->result;
 
     TRI_TRY(grow_seen(s, trial));
@@ -117,8 +125,10 @@ tri_status tri_score_add(tri_score *s, int64_t trial, int rung,
     r->distinct += !s->seen[trial];
     s->seen[trial] = 1;
     r->evaluations++;
-    note_best(s, trial, objective);
-    note_close(s, objective);
+    note_best(s, trial, final && s->top > 0 ? s->top : resource, objective);
+    if (final) {
+        note_close(s, objective);
+    }
     r->history[r->n_history++] = (tri_sim_point){
             r->evaluations, s->now_s, trial, rung, objective, r->best};
     return TRI_OK;

@@ -331,7 +331,8 @@ tri_status tri_sim_run(const tri_study *study, const tri_curve *source,
     tri_slots_init(&m.slots);
     tri_score_init(&m.score, study->objective.maximize,
                    isnan(settings->optimum) ? tri_curve_optimum(source)
-                                            : settings->optimum);
+                                            : settings->optimum,
+                   tri_curve_top(source));
     TRI_TRY_GOTO(st, tri_cluster_draw_paces(&m), fini);
     TRI_TRY_GOTO(st, tri_ctl_create(&m.ctl), fini);
     if (settings->each == NULL) { /* nobody sees the commands */

@@ -55,6 +55,16 @@ def check_columns(folder):
         sys.exit("a short line was accepted")
 
 
+def check_curves(folder):
+    t = table(folder, "a,step_0,step_1,loss\n1,5,9,9\n2,6,8,8\n3,3,12,12\n")
+    history = [[1.0, 0, 5.0], [2.0, 2, 3.0], [3.0, 2, 12.0], [4.0, 1, 6.0],
+               [5.0, 1, 8.0]]
+    s = scores.of_run(t, {"history": history, "decision_s": 0.5, "levels": 2},
+                      {"workers": 1})
+    expect((s["evaluations"], s["rank_seconds"]), (3, 5.0),
+           "only whole curves reach the optimum")
+
+
 def check_counts(folder):
     t = table(folder, "a,loss\n" + "".join(
         f"{i},{10 + i if i < 90 else 'nan'}\n" for i in range(100)))
@@ -109,4 +119,5 @@ def check_runs(folder):
 with tempfile.TemporaryDirectory() as made:
     check_columns(made)
     check_counts(made)
+    check_curves(made)
     check_runs(made)
