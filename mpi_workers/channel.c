@@ -25,6 +25,7 @@ struct tri_channel {
     MPI_Comm comm;
     int from; /* whom it hears */
     uint32_t epoch;
+    tri_bell *bell;
     parcel *out; /* on their way, any order */
     int n_out;
     parcel *kept, **kept_end; /* put aside, in order */
@@ -85,6 +86,11 @@ void tri_channel_set_epoch(tri_channel *ch, uint32_t epoch)
     ch->epoch = epoch;
 }
 
+void tri_channel_set_bell(tri_channel *ch, tri_bell *bell)
+{
+    ch->bell = bell;
+}
+
 int64_t tri_channel_refused(const tri_channel *ch)
 {
     return ch->refused;
@@ -115,6 +121,7 @@ tri_status tri_channel_send(tri_channel *ch, int to, const tri_message *m)
     p->next = ch->out;
     ch->out = p;
     ch->n_out++;
+    tri_bell_ring(ch->bell, to);
     return TRI_OK;
 }
 

@@ -12,6 +12,7 @@
 #ifndef TRI_MPI_WORKERS_CHANNEL_H
 #define TRI_MPI_WORKERS_CHANNEL_H
 
+#include "mpi_workers/bell.h"
 #include "trireme/wire.h"
 
 #include <mpi.h>
@@ -27,6 +28,8 @@ void tri_channel_destroy(tri_channel *ch);
 
 /* The epoch that sent messages carry and that received ones must carry. */
 void tri_channel_set_epoch(tri_channel *ch, uint32_t epoch);
+/* Ring (borrowed; NULL: do not) for each message that is sent. */
+void tri_channel_set_bell(tri_channel *ch, tri_bell *bell);
 
 /* Start sending `m` (copied; its epoch is filled in) to rank `to`.
  * TRI_ENOMEM, TRI_ERANGE, TRI_ECOMM. */

@@ -35,8 +35,9 @@ void tri_pause_reset(tri_pause *p)
     p->n = 0;
 }
 
-void tri_pause_sleep(tri_pause *p)
+double tri_pause_next(tri_pause *p)
 {
+    double s;
     double longest_s = p->longest_s > 0 && p->longest_s < LONGEST_S
                                ? p->longest_s
                                : LONGEST_S;
@@ -47,9 +48,15 @@ void tri_pause_sleep(tri_pause *p)
     if (p->next_s < SHORTEST_S) {
         p->next_s = SHORTEST_S;
     }
-    tri_sleep(p->next_s);
+    s = p->next_s;
     if (++p->n == TIMES) {
         p->n = 0;
         p->next_s *= 2;
     }
+    return s;
+}
+
+void tri_pause_sleep(tri_pause *p)
+{
+    tri_sleep(tri_pause_next(p));
 }

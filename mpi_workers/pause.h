@@ -23,5 +23,7 @@ void tri_sleep(double s);
 void tri_pause_reset(tri_pause *p);
 /* Nothing was found: sleep, and longer the next time. */
 void tri_pause_sleep(tri_pause *p);
+/* The same for who sleeps by other means: how long to sleep now. */
+double tri_pause_next(tri_pause *p);
 
 #endif

@@ -239,7 +239,7 @@ static void await_verdict(tri_run *r)
             return;
         }
         if (!r->has_verdict) {
-            tri_pause_sleep(&pause);
+            tri_bell_pause(r->w->world.bell, &pause);
         }
     }
 }

@@ -275,7 +275,7 @@ static void serve(tri_worker *w)
         } else if (w->leaving) {
             break;
         } else {
-            tri_pause_sleep(&pause);
+            tri_bell_pause(w->world.bell, &pause);
         }
     }
     drop(&p);
@@ -351,6 +351,7 @@ static tri_status join(tri_worker *w, const tri_ev_open *open)
     TRI_TRY(tri_announced_study(open, &w->study));
     TRI_TRY(tri_groups_create(w->world.peers, MOST_GROUPS, &w->groups));
     TRI_TRY(tri_channel_create(w->world.control, &w->channel));
+    tri_channel_set_bell(w->channel, w->world.bell);
     TRI_TRY(tri_remover_create(&w->remover));
     w->epoch = open->epoch;
     w->blind = is_blind(w, open->started_s);

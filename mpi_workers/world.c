@@ -95,6 +95,10 @@ static tri_status note_pids(tri_world *w)
         }
     }
     tri_wait_know(w->pids, w->size);
+    if (w->rank > 0) {
+        w->bell =
+                tri_bell_join(w->size, w->rank, w->pids[0], &w->seats[0].bell);
+    }
     return TRI_OK;
 }
 
@@ -158,7 +162,8 @@ tri_status tri_world_count(tri_world *w)
     return TRI_OK;
 }
 
-static tri_seat my_seat(const tri_world *w)
+/* Rank 0 offers a bell with it. */
+static tri_seat my_seat(tri_world *w)
 {
     tri_seat mine;
 
@@ -172,6 +177,10 @@ static tri_seat my_seat(const tri_world *w)
     mine.is_whole = w->place.is_whole;
     mine.kernel = kernel_here(mine.host);
     mine.pid = getpid();
+    mine.bell.fd = -1;
+    if (w->rank == 0) {
+        w->bell = tri_bell_make(w->size, &mine.bell);
+    }
     return mine;
 }
 
@@ -212,14 +221,21 @@ static tri_status duplicate(tri_world *w)
 tri_status tri_world_open(tri_world *out)
 {
     tri_world w;
+    tri_status st;
 
     memset(&w, 0, sizeof w);
     TRI_TRY(duplicate(&w));
     MPI_Comm_rank(w.control, &w.rank);
     MPI_Comm_size(w.control, &w.size);
     tri_place_read(&w.place);
-    TRI_TRY(share_seats(&w));
-    TRI_TRY(note_pids(&w));
+    st = share_seats(&w);
+    if (st == TRI_OK) {
+        st = note_pids(&w);
+    }
+    if (st != TRI_OK) {
+        tri_bell_close(w.bell);
+        return st;
+    }
     *out = w;
     return TRI_OK;
 }
@@ -257,6 +273,7 @@ tri_status tri_world_meet(tri_world *out)
     memset(&w, 0, sizeof w);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     if (meet(&w) != TRI_OK) {
+        tri_bell_close(w.bell);
         free(w.seats);
         tri_roll_end(w.roll);
         return tri_error_last()->code;
@@ -300,6 +317,8 @@ void tri_world_close(tri_world *w, int frees)
     tri_roll_end(w->roll);
     w->roll = NULL;
     tri_wait_know(NULL, 0);
+    tri_bell_close(w->bell);
+    w->bell = NULL;
     free(w->pids);
     free(w->seats);
     w->pids = NULL;

@@ -6,6 +6,7 @@
 #ifndef TRI_MPI_WORKERS_WORLD_H
 #define TRI_MPI_WORKERS_WORLD_H
 
+#include "mpi_workers/bell.h"
 #include "mpi_workers/place.h"
 #include "trireme/wire.h"
 
@@ -32,8 +33,9 @@ typedef struct tri_seat {    /* of one rank */
     uint64_t kernel;       /* what runs there: process numbers mean the same to
                             * those who have the same */
     int64_t pid;
-    char cpus[64]; /* that it may use, as the launcher left it */
-    int is_whole;  /* all that the job may use there */
+    char cpus[64];       /* that it may use, as the launcher left it */
+    int is_whole;        /* all that the job may use there */
+    tri_bell_offer bell; /* rank 0's, to those of its host */
 } tri_seat;
 
 typedef struct tri_world {
@@ -43,6 +45,7 @@ typedef struct tri_world {
     tri_rank_place place;
     tri_seat *seats;    /* of all ranks */
     pid_t *pids;        /* of all ranks; 0 where it cannot be looked at */
+    tri_bell *bell;     /* between rank 0 and those of its host, or NULL */
     uint64_t announced; /* bytes of the announcement */
     int is_loose;       /* level heartbeat: both are MPI_COMM_WORLD, and nothing
                          * is collective */

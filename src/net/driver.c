@@ -3,6 +3,7 @@
  */
 #include "src/net/driver.h"
 
+#include "src/base/grain.h"
 #include "trireme/log.h"
 
 #include <math.h>
@@ -20,7 +21,7 @@
 
 double tri_driver_now(const tri_driver *d)
 {
-    double now = d->base_s + tri_now() - d->start_s;
+    double now = tri_grain(d->base_s + tri_now() - d->start_s, TRI_GRAIN_EVENT);
 
     return now > d->last_s ? now : d->last_s;
 }
@@ -124,9 +125,32 @@ static double longest_pause(const tri_driver *d)
     return fmax(d->between_s / 2, quiet_s);
 }
 
+/* Ranks that cannot wake this one: they are asked. */
+static int n_deaf(const tri_driver *d)
+{
+    int n = 0;
+
+    for (int i = 1; i < d->world->size; i++) {
+        n += !d->peers[i].gone && !tri_bell_reaches(d->world->bell, i);
+    }
+    return n;
+}
+
+/* Until a rank of this host rings, or it is time to look. */
+static void rest(tri_driver *d, tri_pause *pause, int asks)
+{
+    if (asks) {
+        pause->longest_s = longest_pause(d);
+        tri_bell_wait(d->world->bell, tri_pause_next(pause));
+    } else {
+        tri_bell_pause(d->world->bell, pause);
+    }
+}
+
 tri_status tri_driver_run(tri_driver *d)
 {
     tri_pause pause = {0};
+    int asks = n_deaf(d) > 0;
 
     d->loop_s = tri_now();
     while (!d->ended) {
@@ -151,8 +175,7 @@ tri_status tri_driver_run(tri_driver *d)
         if (n > 0) {
             tri_pause_reset(&pause);
         } else if (!d->ended) {
-            pause.longest_s = longest_pause(d);
-            tri_pause_sleep(&pause);
+            rest(d, &pause, asks);
         }
     }
     return TRI_OK;

@@ -449,6 +449,7 @@ static tri_status announce(tri_driver *d, const facts *f)
     event.u.open.started_s = d->opened_s;
     TRI_TRY(tri_channel_create(d->world->control, &d->channel));
     tri_channel_set_epoch(d->channel, (uint32_t)d->epoch);
+    tri_channel_set_bell(d->channel, d->world->bell);
     TRI_TRY(tri_world_announce(d->world, &event, NULL, NULL));
     await_hellos(d);
     if (is_to_end(d)) {
