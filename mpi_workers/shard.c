@@ -71,7 +71,6 @@ static tri_status check_built(const tri_layout *l)
     RULE(l->schedule == 0 || l->schedule == 1,
          "schedule interleaved is not built yet");
     RULE(l->recompute == 0, "recompute is not built yet");
-    RULE(!l->sequence_parallel, "sequence_parallel is not built yet");
     RULE(l->overlap == 0, "overlap is not built yet");
     RULE(l->threads <= 1, "threads %d is not built yet", l->threads);
     return TRI_OK;
@@ -88,6 +87,10 @@ static tri_status check_gpt(const tri_gpt_spec *g, const tri_layout *l)
          l->tp);
     RULE(g->ffn % l->tp == 0, "ffn %% tp == 0: %d %% %d is not 0", g->ffn,
          l->tp);
+    RULE(!l->sequence_parallel || l->tp > 1,
+         "sequence_parallel needs tp > 1: %d", l->tp);
+    RULE(!l->sequence_parallel || g->sequence % l->tp == 0,
+         "sequence %% tp == 0: %d %% %d is not 0", g->sequence, l->tp);
     RULE(l->pp <= g->layers, "pp <= layers: %d stages for %d layers", l->pp,
          g->layers);
     return TRI_OK;

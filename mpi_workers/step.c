@@ -130,6 +130,7 @@ tri_status tri_trainer_step(tri_trainer *t, int word, tri_step *out)
     memset(t->grads, 0, (size_t)t->table->count * sizeof *t->grads);
     st = tri_pipeline_run(&t->pipeline, t->steps,
                           tri_shard_sample(l, t->at.dp, 0), l->micro_batch);
+    tri_tp_reduce(&t->tensor, t->table, t->grads);
     tri_dp_reduce(&t->data, &t->tied, t->table, t->grads);
     TRI_TRY(t->link);
     TRI_TRY(agree(t, word, st, &all));

@@ -25,10 +25,11 @@ static tri_status create_gpt(const tri_trainer_setup *s, const tri_place *place,
                            .ffn = g->ffn,
                            .tied = g->tied};
     tri_text text = {.bytes = s->text, .n = s->text_bytes, .seed = s->seed};
-    int first, n;
+    tri_gpt_part part;
 
-    tri_shard_layers(g->layers, place->stages, place->stage, &first, &n);
-    return tri_gpt_create(&shape, place, first, n, &text, out);
+    tri_shard_layers(g->layers, place->stages, place->stage, &part.first_layer,
+                     &part.n_layers);
+    return tri_gpt_create(&shape, place, &part, &text, out);
 }
 
 static tri_status create_mlp(const tri_trainer_setup *s, const tri_place *place,
@@ -82,6 +83,7 @@ static tri_status lay_out(tri_trainer *t, tri_region *region)
     TRI_TRY(take(region, table, "gradients", &t->grads));
     TRI_TRY(take(region, table, "optimizer state", &t->m));
     TRI_TRY(take(region, table, "optimizer state", &t->v));
+    TRI_TRY(tri_tp_alloc(&t->tp, t->ops->port_count(t->model), region));
     return t->ops->alloc(t->model, region);
 }
 
@@ -112,7 +114,11 @@ static tri_status plan(tri_trainer *t, const tri_trainer_setup *s, int rank,
     t->way = s->way;
     t->optimizer = s->optimizer;
     t->clip = s->clip;
-    tri_tp_products(&t->tensor, l->tp, t->at.tp, &t->products);
+    t->tp = (tri_tp){.coll = &t->tensor,
+                     .parts = l->tp,
+                     .part = t->at.tp,
+                     .by_rows = l->sequence_parallel};
+    tri_tp_products(&t->tp, &t->products);
     TRI_TRY(create_model(t, s));
     t->table = t->ops->tensors(t->model);
     return tri_pipeline_init(t->ops, t->model, t->kind, l->pp, t->at.pp,

@@ -23,7 +23,8 @@ struct tri_trainer {
     tri_status link;             /* of what joins the ranks: none of it works
                                   * any more once it is not TRI_OK */
     struct tri_share *shares;    /* of the group, for the agreement */
-    tri_products products;
+    tri_tp tp;
+    tri_products products; /* over the tensor axis, by tp */
     const tri_model_ops *ops;
     tri_model *model;
     const tri_tensors *table; /* of the model */

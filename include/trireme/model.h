@@ -1,7 +1,8 @@
 /*
  * What a model is to the training engine, and what the engine is to a model.
  *
- * A model is one pipeline stage of a network on one rank: it describes its
+ * A model is one pipeline stage of a network on one rank (one part of the
+ * network, or several, its chunks): it describes its
  * parameters in a table (tri_tensor), asks a region for its memory, and runs
  * micro-batches forward and backward in numbered slots.  It knows nothing of
  * MPI: products whose operands are split over ranks are asked of functions
@@ -44,12 +45,15 @@ typedef enum tri_init {
 } tri_init;
 
 enum {
-    TRI_TENSOR_NO_DECAY = 1, /* biases, norms, embeddings */
-    TRI_TENSOR_TP_COPY = 2,  /* whole on every rank of the tensor axis */
-    TRI_TENSOR_TIED = 4,     /* held by the first and the last stage: the
-                              * gradient is the sum of both */
-    TRI_TENSOR_TIED_COPY = 8 /* ... and this is the one that norms and
-                              * checkpoints do not count */
+    TRI_TENSOR_NO_DECAY = 1,  /* biases, norms, embeddings */
+    TRI_TENSOR_TP_COPY = 2,   /* whole on every rank of the tensor axis */
+    TRI_TENSOR_TIED = 4,      /* held by the first and the last stage: the
+                               * gradient is the sum of both */
+    TRI_TENSOR_TIED_COPY = 8, /* ... and this is the one that norms and
+                               * checkpoints do not count */
+    TRI_TENSOR_TP_PART = 16   /* a TP_COPY whose gradient is here of this
+                               * rank's rows only: the step sums it over the
+                               * tensor axis */
 };
 
 typedef struct tri_tensor {
@@ -64,6 +68,9 @@ typedef struct tri_tensor {
     unsigned flags;
     int64_t offset; /* in the flat arrays, elements */
     int64_t count;  /* elements here */
+    int64_t spare;  /* elements of the flat arrays after those, which stay
+                     * zero: the padding of a split that does not come out
+                     * even, so that all ranks' arrays are of one length */
 } tri_tensor;
 
 typedef struct tri_tensors {
@@ -72,9 +79,10 @@ typedef struct tri_tensors {
     int64_t count; /* length of the flat arrays */
 } tri_tensors;
 
-/* Append a tensor: name, id, shape, init, std, flags and split are read from
- * `t`; first and len say the part of the split dimension held here (ignored
- * without split).  Gives it the next offset.  TRI_ENOMEM. */
+/* Append a tensor: name, id, shape, init, std, flags, spare and split are read
+ * from `t`; first and len say the part of the split dimension held here
+ * (ignored without split; len may be 0).  Gives it the next offset.
+ * TRI_ENOMEM. */
 TRI_API tri_status tri_tensors_add(tri_tensors *table, const tri_tensor *t);
 TRI_API void tri_tensors_fini(tri_tensors *table);
 /* The index in the whole tensor (row-major) of local element `i` of `t`. */
@@ -104,20 +112,37 @@ typedef struct tri_linear {
  * on every rank and y is the rank's columns.  Row: the inputs are split, x is
  * the rank's columns, y is summed over the ranks and whole on each; b is
  * added once, after the sum.  Backward adds to dw and db and writes dx, which
- * is whole for column and the rank's columns for row.  A failed communication
- * is kept by whoever supplies the functions; the products then leave
- * unspecified numbers and the step is given up at its end.
+ * is whole for column and the rank's columns for row.
+ *
+ * by_rows (sequence parallelism): what is called whole above is then of this
+ * rank's rows only, an even share of the `rows` that are passed, in order of
+ * ranks.  So column gathers x first, and the sums of row and of column_back
+ * leave each rank its share.  db is whole all the same; what a model itself
+ * computes for parameters from its share of the rows (norms) is
+ * TRI_TENSOR_TP_PART.
+ *
+ * sum, scatter and gather are for what a model splits by itself (a
+ * vocabulary), over `n` elements that are seen as `parts` even parts: sum
+ * makes every element the sum over the ranks, scatter only those of this
+ * rank's part (the rest is undefined), gather makes each rank's part
+ * everybody's.
+ *
+ * A failed communication is kept by whoever supplies the functions; they then
+ * leave unspecified numbers and the step is given up at its end.
  */
 typedef void tri_product_fn(void *ctx, const tri_linear *l, int64_t rows,
                             const tri_real *x, tri_real *y);
 typedef void tri_product_back_fn(void *ctx, const tri_linear *l, int64_t rows,
                                  const tri_real *x, const tri_real *dy,
                                  tri_real *dx);
+typedef void tri_parts_fn(void *ctx, int64_t n, tri_real *x);
 typedef struct tri_products {
     void *ctx;
     int parts, part; /* size of the axis and this rank's place on it */
+    int by_rows;
     tri_product_fn *column, *row;
     tri_product_back_fn *column_back, *row_back;
+    tri_parts_fn *sum, *scatter, *gather;
 } tri_products;
 
 /* The products of an axis of one rank. */
@@ -137,13 +162,21 @@ typedef enum tri_port {
     TRI_PORT_D_IN
 } tri_port;
 
-/* The place of a model in its layout, common to all models.  Borrowed until
- * destroy: products. */
+/*
+ * The place of a model in its layout, common to all models.  Borrowed until
+ * destroy: products, chunk_of.
+ *
+ * A pipeline is `stages` x `chunks` parts long, and part number
+ * chunk x stages + stage is here: with one chunk a stage is a part.  A slot
+ * belongs to one chunk for good.
+ */
 typedef struct tri_place {
-    int stage, stages; /* of the pipeline */
-    int micro_batch;   /* samples */
-    int slots;         /* micro-batches alive at a time */
-    int global_batch;  /* samples of a step: the loss is its mean */
+    int stage, stages;   /* of the pipeline */
+    int chunks;          /* parts of it on each stage; 0 is 1 */
+    int micro_batch;     /* samples */
+    int slots;           /* micro-batches alive at a time, of all chunks */
+    const int *chunk_of; /* of each slot; NULL: the first */
+    int global_batch;    /* samples of a step: the loss is its mean */
     const tri_products *products;
 } tri_place;
 

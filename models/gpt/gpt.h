@@ -16,15 +16,20 @@ typedef struct tri_gpt_shape {
 
 extern const tri_model_ops tri_gpt_ops;
 
+/* Layers of a part of the pipeline. */
+typedef struct tri_gpt_part {
+    int first_layer, n_layers;
+} tri_gpt_part;
+
 /*
- * The stage place->stage with `n_layers` blocks from `first_layer` on; the
- * embedding is on the first stage, norm and head on the last.  `text` is
- * copied, its bytes are borrowed until destroy.  heads and ffn divide by
- * place->products->parts (the caller has checked).  [out] `out`: owned.
- * TRI_ENOMEM.
+ * The stage place->stage: of each of its chunks the layers that `parts` says
+ * (read during the call); the embedding is in the pipeline's first part, norm
+ * and head in its last.  `text` is copied, its bytes are borrowed until
+ * destroy.  heads and ffn divide by place->products->parts, and by rows the
+ * sequence does (the caller has checked).  [out] `out`: owned.  TRI_ENOMEM.
  */
 tri_status tri_gpt_create(const tri_gpt_shape *shape, const tri_place *place,
-                          int first_layer, int n_layers, const tri_text *text,
+                          const tri_gpt_part *parts, const tri_text *text,
                           tri_model **out);
 
 #endif

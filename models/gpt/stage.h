@@ -1,6 +1,11 @@
 /*
- * The inside of a stage of the transformer, shared by gpt.c (what there is)
- * and run.c (what is done with it).
+ * The inside of a stage of the transformer, shared by table.c (its
+ * parameters), gpt.c (its making), memory.c, ends.c (embedding and head) and
+ * run.c (blocks, forward and backward).
+ *
+ * t is the size of the tensor axis.  `rows` is micro_batch x T; `mine` are
+ * those of them that the residual stream has here: all, or by rows (sequence
+ * parallelism) rows / t from row `row` on.
  */
 #ifndef TRI_MODELS_GPT_STAGE_H
 #define TRI_MODELS_GPT_STAGE_H
@@ -17,25 +22,32 @@ typedef struct norm {
 typedef struct block {
     norm norm1, norm2;
     tri_linear qkv, proj, up, down;
-    int at; /* index of its first tensor in the table */
 } block;
+
+/* A part of the pipeline that is here. */
+typedef struct chunk {
+    int first_layer, n_layers;
+    int is_first, is_last; /* of the pipeline: has the embedding, the head */
+    block *blocks;
+} chunk;
 
 /* What forward of one block keeps for backward, one micro-batch. */
 typedef struct block_acts {
-    tri_real *norm1, *mean1, *rstd1; /* rows x h, rows, rows */
+    tri_real *norm1, *mean1, *rstd1; /* mine x h, mine, mine */
     tri_real *qkv, *att, *lse;       /* rows x 3h/t, rows x h/t, H/t x rows */
-    tri_real *res;                   /* x + attention, rows x h */
+    tri_real *res;                   /* x + attention, mine x h */
     tri_real *norm2, *mean2, *rstd2;
     tri_real *up, *act; /* before and after GELU, rows x ffn/t */
-    tri_real *out;      /* rows x h */
+    tri_real *out;      /* mine x h */
 } block_acts;
 
 typedef struct slot {
-    int32_t *input, *target; /* first and last stage */
-    tri_real *in;       /* output of the embedding or of the stage before */
-    block_acts *blocks; /* n_layers */
-    tri_real *normf, *meanf, *rstdf; /* last stage */
-    tri_real *d_out, *d_in;          /* ports between stages */
+    const chunk *chunk;
+    int32_t *input, *target; /* first and last part; rows */
+    tri_real *in;            /* output of the embedding or of the part before */
+    block_acts *blocks;      /* of the chunk's layers */
+    tri_real *normf, *meanf, *rstdf; /* last part */
+    tri_real *d_out, *d_in;          /* ports between parts */
 } slot;
 
 struct tri_model {
@@ -43,31 +55,54 @@ struct tri_model {
     tri_place place;
     tri_text text;
     tri_tensors tensors;
-    int first_layer, n_layers;
-    int is_first, is_last;
-    int64_t rows;       /* micro_batch x T */
+    int has_first, has_last; /* one of the chunks is the first, the last */
+    int64_t rows, mine, row;
     int64_t width, ffn; /* of attention and MLP here: h/t, ffn/t */
-    int wte_at, wpe_at, head_at, normf_at; /* in the table, -1: not here */
+    tri_vocab vocab;    /* the slice of it that is here */
     const tri_real *wte, *wpe;
     tri_real *dwte, *dwpe;
     tri_linear head;
     norm normf;
-    block *blocks;
+    chunk *chunks;
+    block *blocks; /* behind the chunks' */
     slot *slots;
-    block_acts *acts; /* slots x n_layers */
+    block_acts *acts; /* behind the slots' */
     /* workspace */
-    tri_real *d_res;         /* gradient of the residual stream, rows x h */
-    tri_real *d_norm;        /* rows x h */
+    tri_real *d_res;         /* gradient of the residual stream, mine x h */
+    tri_real *d_norm;        /* mine x h */
     tri_real *d_ffn;         /* rows x ffn/t */
     tri_real *d_qkv, *d_att; /* rows x 3h/t, rows x h/t */
-    tri_real *logits;        /* chunk x V */
-    int64_t chunk;           /* rows of logits at a time */
+    tri_real *logits;        /* logit_rows x vocab.width */
+    tri_real *stats;         /* t x logit_rows x TRI_XENT_STATS */
+    int64_t logit_rows;      /* at a time */
+    tri_real *whole[2];      /* by rows, at the ends: rows x h */
     tri_real *attention_work;
     double loss;
 };
 
-/* The work of tri_gpt_ops, of slot number k. */
+/* ---- table.c: the parameters and where they are -------------------------- */
+
+tri_status tri_gpt_table(tri_model *m);
+void tri_gpt_bind(tri_model *m, const tri_real *params, tri_real *grads);
+
+/* ---- memory.c -------------------------------------------------------------
+ */
+
 tri_status tri_gpt_alloc(tri_model *m, tri_region *region);
+
+/* ---- ends.c: embedding into s->in, and its gradient from d_res; the final
+ * norm of `x`, and the head's loss and gradient from there into d_res --------
+ */
+
+void tri_gpt_embed(tri_model *m, slot *s);
+void tri_gpt_embed_back(tri_model *m, const slot *s);
+void tri_gpt_final(const tri_model *m, slot *s, const tri_real *x);
+void tri_gpt_final_back(tri_model *m, const slot *s, const tri_real *x);
+
+/* ---- run.c: the work of tri_gpt_ops, of slot number k ----------------------
+ */
+
+tri_real *tri_gpt_port(tri_model *m, tri_port which, int k);
 void tri_gpt_load(tri_model *m, int k, int64_t step, int64_t sample);
 void tri_gpt_forward(tri_model *m, int k);
 void tri_gpt_backward(tri_model *m, int k);

@@ -4,34 +4,65 @@
 #include "models/ops/ops.h"
 
 TRI_CLONES
-void tri_embed_forward(int64_t rows, int64_t T, int64_t h, const int32_t *token,
-                       const tri_real *restrict wte,
-                       const tri_real *restrict wpe, tri_real *restrict y)
+static void row_copy(tri_real *restrict y, const tri_real *restrict x,
+                     int64_t h)
+{
+    int64_t i;
+
+    for (i = 0; i < h; i++) {
+        y[i] = x[i];
+    }
+}
+
+void tri_embed_forward(int64_t rows, int64_t h, int64_t first, int64_t n,
+                       const int32_t *token, const tri_real *wte, tri_real *y)
 {
     int64_t r, i;
 
     for (r = 0; r < rows; r++) {
-        const tri_real *e = wte + token[r] * h, *p = wpe + r % T * h;
+        int64_t at = token[r] - first;
 
+        if (at >= 0 && at < n) {
+            row_copy(y + r * h, wte + at * h, h);
+            continue;
+        }
         for (i = 0; i < h; i++) {
-            y[r * h + i] = e[i] + p[i];
+            y[r * h + i] = 0;
         }
     }
 }
 
-TRI_CLONES
-void tri_embed_backward(int64_t rows, int64_t T, int64_t h,
-                        const int32_t *token, const tri_real *restrict dy,
-                        tri_real *restrict dwte, tri_real *restrict dwpe)
+void tri_embed_backward(int64_t rows, int64_t h, int64_t first, int64_t n,
+                        const int32_t *token, const tri_real *dy,
+                        tri_real *dwte)
 {
-    int64_t r, i;
+    int64_t r;
 
     for (r = 0; r < rows; r++) {
-        tri_real *e = dwte + token[r] * h, *p = dwpe + r % T * h;
+        int64_t at = token[r] - first;
 
-        for (i = 0; i < h; i++) {
-            e[i] += dy[r * h + i];
-            p[i] += dy[r * h + i];
+        if (at >= 0 && at < n) {
+            tri_vector_add(dy + r * h, h, dwte + at * h);
         }
+    }
+}
+
+void tri_positions_forward(int64_t rows, int64_t row, int64_t T, int64_t h,
+                           const tri_real *wpe, tri_real *y)
+{
+    int64_t r;
+
+    for (r = 0; r < rows; r++) {
+        tri_vector_add(wpe + (row + r) % T * h, h, y + r * h);
+    }
+}
+
+void tri_positions_backward(int64_t rows, int64_t row, int64_t T, int64_t h,
+                            const tri_real *dy, tri_real *dwpe)
+{
+    int64_t r;
+
+    for (r = 0; r < rows; r++) {
+        tri_vector_add(dy + r * h, h, dwpe + (row + r) % T * h);
     }
 }

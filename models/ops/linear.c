@@ -76,6 +76,14 @@ static void backward(void *ctx, const tri_linear *l, int64_t rows,
     tri_linear_backward(l, rows, x, dy, dx);
 }
 
+/* Of one part. */
+static void nothing(void *ctx, int64_t n, tri_real *x)
+{
+    (void)ctx;
+    (void)n;
+    (void)x;
+}
+
 const tri_products *tri_products_serial(void)
 {
     static const tri_products serial = {.parts = 1,
@@ -83,7 +91,10 @@ const tri_products *tri_products_serial(void)
                                         .column = forward,
                                         .row = forward,
                                         .column_back = backward,
-                                        .row_back = backward};
+                                        .row_back = backward,
+                                        .sum = nothing,
+                                        .scatter = nothing,
+                                        .gather = nothing};
 
     return &serial;
 }

@@ -87,17 +87,39 @@ void tri_attention_backward(const tri_attention *a, const tri_real *qkv,
                             const tri_real *out, const tri_real *lse,
                             const tri_real *dout, tri_real *dqkv);
 
-/* y[r] = wte[token[r]] + wpe[r mod T]. */
-void tri_embed_forward(int64_t rows, int64_t T, int64_t h, const int32_t *token,
-                       const tri_real *wte, const tri_real *wpe, tri_real *y);
-/* Adds to dwte and dwpe, row by row in order. */
-void tri_embed_backward(int64_t rows, int64_t T, int64_t h,
+/* y[r] = wte[token[r] - first], 0 where that is not one of the `n` rows of
+ * the embedding that are here. */
+void tri_embed_forward(int64_t rows, int64_t h, int64_t first, int64_t n,
+                       const int32_t *token, const tri_real *wte, tri_real *y);
+/* Adds to dwte, row by row in order. */
+void tri_embed_backward(int64_t rows, int64_t h, int64_t first, int64_t n,
                         const int32_t *token, const tri_real *dy,
-                        tri_real *dwte, tri_real *dwpe);
+                        tri_real *dwte);
+/* y[r] += wpe[(row + r) mod T], and dwpe += dy, row by row in order. */
+void tri_positions_forward(int64_t rows, int64_t row, int64_t T, int64_t h,
+                           const tri_real *wpe, tri_real *y);
+void tri_positions_backward(int64_t rows, int64_t row, int64_t T, int64_t h,
+                            const tri_real *dy, tri_real *dwpe);
 
-/* Softmax cross-entropy of each row of V logits against target[r]: returns
- * the sum of losses and turns the logits into scale x their gradients. */
-double tri_xent(int64_t rows, int64_t V, const int32_t *target, tri_real scale,
-                tri_real *logits);
+/* A slice of a vocabulary: columns first..first + n of it, in rows of `width`;
+ * the columns behind them are padding and no part of it.  It is one of `parts`
+ * slices. */
+typedef struct tri_vocab {
+    int64_t width, first, n;
+    int parts, part;
+} tri_vocab;
+/*
+ * Softmax cross-entropy of rows of logits against target[r] (of the whole
+ * vocabulary).  begin: turns the logits into exponentials and puts what the
+ * other slices must know of them at stats[part]; the caller then gathers
+ * stats[parts][rows][TRI_XENT_STATS].  end: returns the sum of losses, the
+ * same in every slice, and turns the logits into scale x their gradients,
+ * those of the padding into 0.
+ */
+#define TRI_XENT_STATS 3
+void tri_xent_begin(const tri_vocab *v, int64_t rows, const int32_t *target,
+                    tri_real *logits, tri_real *stats);
+double tri_xent_end(const tri_vocab *v, int64_t rows, const int32_t *target,
+                    tri_real scale, const tri_real *stats, tri_real *logits);
 
 #endif

@@ -51,7 +51,7 @@ tri_status tri_tensors_add(tri_tensors *table, const tri_tensor *t)
         here->len = 0;
     }
     here->offset = table->count;
-    table->count += round_up(here->count);
+    table->count += round_up(here->count + here->spare);
     return TRI_OK;
 }
 

@@ -54,7 +54,7 @@ const tri_engine_param tri_engine_params[] = {
     {"zero",              TRI_INT,  0, 3,       NULL,      INT(0),        "zero == 0"},
     {"schedule",          TRI_WORD, 0, 0,       schedules, WORD("1f1b"),  "schedule != interleaved"},
     {"recompute",         TRI_WORD, 0, 0,       recomputes, WORD("none"), "recompute == none"},
-    {"sequence_parallel", TRI_BOOL, 0, 1,       NULL,      NO,            "sequence_parallel == false"},
+    {"sequence_parallel", TRI_BOOL, 0, 1,       NULL,      NO,            NULL},
     {"overlap",           TRI_WORD, 0, 0,       overlaps,  WORD("none"),  "overlap == none"},
     {"bucket",            TRI_INT,  1, INT64_MAX, NULL,    INT(4 << 20),  NULL},
     {"threads",           TRI_INT,  1, 4096,    NULL,      INT(1),        "threads == 1"},

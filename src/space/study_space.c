@@ -348,10 +348,8 @@ static int has_unbuilt_value(const tri_yaml *e, const char *name)
 {
     static const struct {
         const char *name, *built;
-    } rows[] = {{"zero", "0"},       {"recompute", "none"},
-                {"virtual", "1"},    {"sequence_parallel", "false"},
-                {"overlap", "none"}, {"threads", "1"},
-                {"gemm", "blas"}};
+    } rows[] = {{"zero", "0"},       {"recompute", "none"}, {"virtual", "1"},
+                {"overlap", "none"}, {"threads", "1"},      {"gemm", "blas"}};
     const tri_yaml *list = tri_yaml_get(e, "choice"), *item;
     int i;
 

@@ -51,6 +51,7 @@ static void open_model(fixture *f, const tri_gpt_shape *shape, int micro_batch,
                        .slots = 1,
                        .global_batch = global_batch,
                        .products = tri_products_serial()};
+    tri_gpt_part all = {0, shape->layers};
     tri_text text = {.bytes = f->text, .n = sizeof f->text, .seed = 5};
     size_t i;
 
@@ -59,9 +60,8 @@ static void open_model(fixture *f, const tri_gpt_shape *shape, int micro_batch,
     for (i = 0; i < sizeof f->text; i++) {
         f->text[i] = (unsigned char)(i % 7 + tri_rng_below(&rng, 3));
     }
-    assert_int_equal(
-            tri_gpt_create(shape, &place, 0, shape->layers, &text, &f->model),
-            TRI_OK);
+    assert_int_equal(tri_gpt_create(shape, &place, &all, &text, &f->model),
+                     TRI_OK);
     f->table = tri_gpt_ops.tensors(f->model);
     assert_int_equal(tri_region_create((uint64_t)64 << 20, 0, &f->region),
                      TRI_OK);

@@ -202,65 +202,138 @@ static void test_attention(void **state)
     attention(1, 150, 1, 8); /* blocks of queries, and a rest */
 }
 
+/* Rows of V logits in `parts` slices of `width` columns, one after the other;
+ * every slice must give the same loss, and the padding no gradient. */
+static double xent(int rows, int V, int parts, int width, const int32_t *target,
+                   tri_real scale, tri_real *x)
+{
+    tri_real *all = calloc((size_t)(parts * rows * width), sizeof *all);
+    tri_real *stats =
+            calloc((size_t)(parts * rows * TRI_XENT_STATS), sizeof *stats);
+    double loss = 0;
+    int k, r, j;
+
+    assert_true(all && stats);
+    for (k = 0; k < parts; k++) {
+        tri_vocab v = {width, width * k, 0, parts, k};
+
+        v.first = v.first < V ? v.first : V;
+        v.n = V - v.first < width ? V - v.first : width;
+        for (r = 0; r < rows; r++) {
+            for (j = 0; j < width; j++) {
+                all[(k * rows + r) * width + j] =
+                        j < v.n ? x[r * V + v.first + j] : (tri_real)7;
+            }
+        }
+        tri_xent_begin(&v, rows, target, all + k * rows * width, stats);
+    }
+    for (k = 0; k < parts; k++) {
+        tri_vocab v = {width, width * k, 0, parts, k};
+        double mine;
+
+        v.first = v.first < V ? v.first : V;
+        v.n = V - v.first < width ? V - v.first : width;
+        mine = tri_xent_end(&v, rows, target, scale, stats,
+                            all + k * rows * width);
+        assert_true(k == 0 || mine == loss || isnan(loss));
+        loss = mine;
+        for (r = 0; r < rows; r++) {
+            for (j = 0; j < width; j++) {
+                tri_real g = all[(k * rows + r) * width + j];
+
+                if (j < v.n) {
+                    x[r * V + v.first + j] = g;
+                } else {
+                    assert_true(g == 0);
+                }
+            }
+        }
+    }
+    free(all);
+    free(stats);
+    return loss;
+}
+
+/* The whole vocabulary, slices with padding, and slices with nothing else. */
 static void test_xent(void **state)
 {
     enum {
         ROWS = 21,
         V = 67
     };
-    pair x = make(ROWS * V, 1);
+    static const int splits[][2] = {{1, V}, {1, 80}, {2, 48}, {3, 32}, {7, 16}};
     int32_t target[ROWS];
-    double loss, ref;
+    size_t i;
     int r;
 
     (void)state;
     for (r = 0; r < ROWS; r++) {
         target[r] = r * 31 % V;
     }
-    loss = tri_xent(ROWS, V, target, (tri_real)0.25, x.x);
-    ref = ref_xent(ROWS, V, target, 0.25, x.ref);
-    assert_true(fabs(loss - ref) <= 8 * bound * ref);
-    check("gradient", &x);
-    drop(&x);
+    for (i = 0; i < sizeof splits / sizeof splits[0]; i++) {
+        pair x = make(ROWS * V, 1);
+        double loss = xent(ROWS, V, splits[i][0], splits[i][1], target,
+                           (tri_real)0.25, x.x);
+        double ref = ref_xent(ROWS, V, target, 0.25, x.ref);
+
+        assert_true(fabs(loss - ref) <= 8 * bound * ref);
+        check("gradient", &x);
+        drop(&x);
+    }
 }
 
 /* Logits far apart neither overflow nor lose the loss. */
 static void test_xent_extremes(void **state)
 {
-    tri_real x[4] = {1000, -1000, 0, 1000};
     int32_t target = 1;
-    double loss = tri_xent(1, 4, &target, 1, x);
+    int parts;
 
     (void)state;
-    assert_true(fabs(loss - (2000 + log(2))) < 1e-3);
-    x[0] = (tri_real)NAN;
-    assert_true(isnan(tri_xent(1, 4, &target, 1, x)));
+    for (parts = 1; parts <= 2; parts++) {
+        tri_real x[4] = {1000, -1000, 0, 1000};
+        double loss = xent(1, 4, parts, 4 / parts, &target, 1, x);
+
+        assert_true(fabs(loss - (2000 + log(2))) < 1e-3);
+    }
+    for (parts = 1; parts <= 2; parts++) {
+        tri_real x[4] = {(tri_real)NAN, -1000, 0, 1000};
+
+        assert_true(isnan(xent(1, 4, parts, 4 / parts, &target, 1, x)));
+    }
 }
 
+/* Whole, and in two slices that add up. */
 static void test_embed(void **state)
 {
     enum {
         ROWS = 10,
         T = 5,
         H = 19,
-        V = 4
+        V = 4,
+        ROW = 3 /* of a sequence, where these begin */
     };
     pair wte = make(V * H, 1), wpe = make(T * H, 2), y = make(ROWS * H, 3);
     pair dy = make(ROWS * H, 4), dwte = make(V * H, 5), dwpe = make(T * H, 6);
     int32_t token[ROWS] = {0, 3, 3, 1, 0, 3, 3, 1, 1, 0};
+    tri_real rest[ROWS * H];
     int r, i;
 
     (void)state;
     for (r = 0; r < ROWS; r++) {
         for (i = 0; i < H; i++) {
             y.ref[r * H + i] =
-                    wte.ref[token[r] * H + i] + wpe.ref[r % T * H + i];
+                    wte.ref[token[r] * H + i] + wpe.ref[(ROW + r) % T * H + i];
             dwte.ref[token[r] * H + i] += dy.ref[r * H + i];
-            dwpe.ref[r % T * H + i] += dy.ref[r * H + i];
+            dwpe.ref[(ROW + r) % T * H + i] += dy.ref[r * H + i];
         }
     }
-    tri_embed_forward(ROWS, T, H, token, wte.x, wpe.x, y.x);
-    tri_embed_backward(ROWS, T, H, token, dy.x, dwte.x, dwpe.x);
+    tri_embed_forward(ROWS, H, 0, 2, token, wte.x, y.x);
+    tri_embed_forward(ROWS, H, 2, 2, token, wte.x + 2 * H, rest);
+    tri_vector_add(rest, ROWS * H, y.x);
+    tri_positions_forward(ROWS, ROW, T, H, wpe.x, y.x);
+    tri_embed_backward(ROWS, H, 0, 1, token, dy.x, dwte.x);
+    tri_embed_backward(ROWS, H, 1, 3, token, dy.x, dwte.x + H);
+    tri_positions_backward(ROWS, ROW, T, H, dy.x, dwpe.x);
     check("y", &y);
     check("dwte", &dwte);
     check("dwpe", &dwpe);

@@ -122,7 +122,11 @@ static void rules(void **state)
     l = one, l.overlap = 1;
     refuses(l, 1, "overlap");
     l = one, l.sequence_parallel = 1;
-    refuses(l, 1, "sequence_parallel");
+    refuses(l, 1, "sequence_parallel needs tp > 1");
+    l = one, l.sequence_parallel = 1, l.tp = 3;
+    refuses(l, 3, "sequence % tp");
+    l.tp = 2;
+    assert_int_equal(tri_shard_check(&gpt, &l, 2), TRI_OK);
 }
 
 static void rules_of_mlp(void **state)
