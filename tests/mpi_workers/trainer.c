@@ -121,6 +121,17 @@ static void mlp_learns(void **state)
     nothing_left();
 }
 
+/* A gain, which every sample meets. */
+static tri_real *some_gain(tri_trainer *t)
+{
+    const tri_tensors *table = tri_trainer_tensors(t);
+    int k;
+
+    for (k = 0; !strstr(table->at[k].name, "norm1.g"); k++) {
+    }
+    return tri_trainer_params(t) + table->at[k].offset;
+}
+
 /* One rank's not-a-number ends the step on all, before any update. */
 static void nan_is_everyones(void **state)
 {
@@ -135,12 +146,12 @@ static void nan_is_everyones(void **state)
 
         assert_int_equal(tri_trainer_step(t, 0, &step), TRI_OK);
         if (rank == bad) {
-            tri_trainer_params(t)[3] = (tri_real)NAN;
+            some_gain(t)[3] = (tri_real)NAN;
         }
-        keep = tri_trainer_params(t)[20];
+        keep = some_gain(t)[20];
         assert_int_equal(tri_trainer_step(t, 0, &step), TRI_ENAN);
         assert_non_null(strstr(tri_error_last()->sentence, "step 2"));
-        assert_true(tri_trainer_params(t)[20] == keep);
+        assert_true(some_gain(t)[20] == keep);
         tri_trainer_destroy(t);
     }
     nothing_left();
