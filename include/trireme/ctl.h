@@ -245,6 +245,9 @@ typedef struct tri_progress {
     const char *end_why;
     int ended_resumable;
     int finals_done, finals_total; /* runs */
+    int64_t head;                  /* the trial that waits for room, -1 */
+    double head_since_s;           /* study time; NaN */
+    int64_t queued; /* trials behind it whose job has been given out */
 } tri_progress;
 TRI_API void tri_ctl_progress(const tri_ctl *ctl, tri_progress *out);
 

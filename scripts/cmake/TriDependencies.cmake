@@ -24,3 +24,14 @@ if(TRI_MPI)
 endif()
 # Charts of reports, embedded into the program; without, reports have tables.
 find_package(ECharts QUIET)
+# The screen of status --watch; without, it prints plain text.
+set(CURSES_NEED_NCURSES TRUE)
+set(CURSES_NEED_WIDE TRUE)
+find_package(Curses QUIET)
+if(CURSES_FOUND AND NOT TARGET Curses::Wide)
+    add_library(Curses::Wide INTERFACE IMPORTED)
+    target_include_directories(Curses::Wide INTERFACE ${CURSES_INCLUDE_DIRS})
+    target_link_libraries(Curses::Wide INTERFACE ${CURSES_LIBRARIES})
+    target_compile_definitions(Curses::Wide INTERFACE
+            _XOPEN_SOURCE_EXTENDED=1)
+endif()

@@ -10,4 +10,10 @@ else()
     message(STATUS "  ECharts  not found: reports have no charts "
             "(scripts/deps fetches it)")
 endif()
+if(CURSES_FOUND)
+    message(STATUS "  ncurses  ${CURSES_LIBRARIES}")
+else()
+    message(STATUS "  ncurses  not found: status --watch has no screen "
+            "(scripts/deps installs it)")
+endif()
 message(STATUS "  tests    ${TRI_TESTS}  sanitizers '${TRI_SANITIZE}'")

@@ -3,18 +3,26 @@
  * record; never writes, never locks.
  */
 #include "src/app/app.h"
+#include "src/app/standing.h"
+#include "src/app/watch.h"
+#include "src/store/follow.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
+#include <signal.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
-#define MAX_RUNGS 256
-/* A study whose journal has not grown for so long is not being run. */
-#define STALE_S 120.0
+/* How often a watched study is looked at: pages, and text. */
+#define SCREEN_S 1.0
+#define TEXT_S   10.0
 
 typedef struct status_options {
     tri_app_common common;
-    int watch;
+    int watches;
+    double interval_s; /* NaN: not given */
 } status_options;
 
 enum {
@@ -22,7 +30,10 @@ enum {
 };
 
 static const struct argp_option options[] = {
-        {"watch", KEY_WATCH, NULL, 0, "Again and again (not built yet)", 0},
+        {"watch", KEY_WATCH, "T", OPTION_ARG_OPTIONAL,
+         "Full screen, looking every T (1 s) until q is pressed; where there "
+         "is no terminal once, or with T again and again until the study ends",
+         0},
         {0}};
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -30,8 +41,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     status_options *o = state->input;
 
     if (key == KEY_WATCH) {
-        o->watch = 1;
-        return 0;
+        o->watches = 1;
+        o->interval_s = NAN;
+        return arg ? tri_app_seconds("watch", arg, &o->interval_s) : 0;
     }
     return tri_app_parse_other(key, arg, state);
 }
@@ -45,138 +57,96 @@ static const struct argp argp = {
         NULL,
         NULL};
 
-typedef struct standing {
-    tri_ctl *ctl;
-    tri_progress progress;
+/* ---- following ------------------------------------------------------- */
+
+/* A study that is followed, and what is noted of it. */
+typedef struct following {
+    const char *file;
+    tri_follow *follow;
+    tri_tally tally;
     tri_app_searched searched;
-    int64_t ended[TRI_RUN_STOPPED + 1]; /* runs, finals included, by status */
-    int epoch, live;
-    double age_s;
-    char fault[320]; /* that its last opening ended with; "" */
-} standing;
+    char damage[320]; /* that was warned of */
+} following;
 
-static const char *state_of(const standing *s)
+/* Of a tri_follower. */
+static void restart(void *ctx)
 {
-    if (s->progress.state == TRI_CTL_ENDED) {
-        return s->progress.end_status == TRI_EXIT_INTERRUPTED ? "interrupted"
-                                                              : "done";
-    }
-    if (!s->live || s->age_s > STALE_S) {
-        return "broken";
-    }
-    switch (s->progress.state) {
-    case TRI_CTL_FINALS:
-        return "finals";
-    case TRI_CTL_DRAINING:
-        return "draining";
-    default:
-        return "search";
-    }
+    following *f = ctx;
+
+    tri_tally_fini(&f->tally);
+    f->searched = (tri_app_searched){.answers = 0};
 }
 
-/* An opening may end by a fault after its search did, where its tables found no
- * room: that is in FILE.h5.exit alone. */
-static void find_fault(const char *file, standing *s)
+static tri_status note(void *ctx, const tri_event *event,
+                       const tri_commands *commands, const tri_entry *entry,
+                       tri_ctl *ctl)
 {
-    char path[4096];
-    const char *reason = NULL;
-    int status = 0;
-    int epoch = 0;
-    json_t *o;
+    following *f = ctx;
 
-    snprintf(path, sizeof path, "%s.exit", file);
-    o = json_load_file(path, 0, NULL);
-    if (o &&
-        json_unpack(o, "{s:i, s:s, s:i}", "status", &status, "reason", &reason,
-                    "epoch", &epoch) == 0 &&
-        status == TRI_EXIT_FAULT && epoch == s->epoch) {
-        snprintf(s->fault, sizeof s->fault, "%s", reason);
+    (void)commands;
+    (void)entry;
+    if (event->kind == TRI_EV_PROPOSALS) {
+        tri_app_searched_note(&f->searched, &event->u.proposals);
     }
-    json_decref(o);
+    return tri_tally_note(&f->tally, ctl);
 }
 
-static void count_runs(standing *s)
+static tri_status follow(following *f, const char *file)
 {
-    for (int64_t i = 0; i < tri_ctl_n_runs(s->ctl); i++) {
-        tri_run_view v;
+    tri_follower follower = {f, restart, note};
 
-        tri_ctl_run(s->ctl, i, &v);
-        if (v.state == TRI_RUN_ENDED) {
-            s->ended[v.status]++;
-        }
-    }
+    *f = (following){.file = file};
+    tri_tally_init(&f->tally);
+    return tri_follow_create(file, &follower, &f->follow);
 }
 
-static tri_status look(const char *path, standing *out)
+static void unfollow(following *f)
 {
-    tri_history *history = NULL;
-    tri_status st;
+    tri_follow_destroy(f->follow);
+    tri_tally_fini(&f->tally);
+}
 
-    TRI_TRY(tri_app_history(path, &history));
-    out->epoch = tri_history_epoch(history);
-    out->live = tri_history_is_live(history);
-    out->age_s = tri_history_age_s(history);
-    st = tri_app_fold_history(history, &out->ctl, &out->searched);
-    tri_history_destroy(history);
-    if (st == TRI_OK) {
+/* Of a tri_watch_source: also where it fails, *out is what is known. */
+static tri_status look(void *ctx, tri_app_standing *out)
+{
+    following *f = ctx;
+    tri_status st = tri_follow_look(f->follow);
+    tri_followed state;
+
+    if (st != TRI_OK) {
+        tri_error_place(f->file, 0, 0);
+    }
+    tri_follow_state(f->follow, &state);
+    *out = (tri_app_standing){.ctl = tri_follow_ctl(f->follow),
+                              .tally = &f->tally,
+                              .searched = &f->searched,
+                              .epoch = state.epoch,
+                              .is_live = state.is_live,
+                              .age_s = state.age_s};
+    if (out->ctl) {
         tri_ctl_progress(out->ctl, &out->progress);
-        count_runs(out);
+        tri_app_standing_find_fault(out, f->file);
     }
     return st;
 }
 
-/* [out] the finals' winner once they are over, else the best result of the
- * search (trial -1: none); returns whether it comes from finals. */
-static int find_best(const standing *s, tri_standing *out)
+static void warn_of_damage(following *f)
 {
-    const tri_progress *p = &s->progress;
-    tri_answer a;
+    tri_followed state;
 
-    tri_ctl_answer(s->ctl, &a);
-    if (a.finals && p->state == TRI_CTL_ENDED) {
-        *out = a.winner;
-        return 1;
+    tri_follow_state(f->follow, &state);
+    if (state.damage[0] && strcmp(state.damage, f->damage) != 0) {
+        fprintf(stderr, "trireme: warning: %s\n", state.damage);
+        memcpy(f->damage, state.damage, sizeof f->damage);
     }
-    *out = (tri_standing){.trial = p->best_trial,
-                          .objective = p->best,
-                          .lo = p->best_lo,
-                          .hi = p->best_hi};
-    return 0;
-}
-
-static int is_in_flight(const tri_run_view *run, const tri_rung_view *rung)
-{
-    return run->state != TRI_RUN_ENDED && run->phase == TRI_PHASE_SEARCH &&
-           run->bracket == rung->bracket && run->rung == rung->rung;
-}
-
-/* [out] rungs[MAX_RUNGS], where running are runs in flight: to the scheduler
- * those that wait for ranks, or for the next opening, are running too. */
-static int list_rungs(const tri_ctl *ctl, tri_rung_view *rungs)
-{
-    int n = tri_sched_rungs(tri_ctl_sched(ctl), rungs, MAX_RUNGS);
-
-    n = n < MAX_RUNGS ? n : MAX_RUNGS;
-    for (int i = 0; i < n; i++) {
-        rungs[i].running = 0;
-    }
-    for (int64_t r = 0; r < tri_ctl_n_runs(ctl); r++) {
-        tri_run_view run;
-
-        tri_ctl_run(ctl, r, &run);
-        for (int i = 0; i < n; i++) {
-            rungs[i].running += is_in_flight(&run, &rungs[i]);
-        }
-    }
-    return n;
 }
 
 /* ---- JSON ------------------------------------------------------------ */
 
-static json_t *best_json(const standing *s)
+static json_t *best_json(const tri_app_standing *s)
 {
     tri_standing best;
-    int finals = find_best(s, &best);
+    int finals = tri_app_standing_best(s, &best);
     tri_trial_view v;
     json_t *o;
 
@@ -196,10 +166,10 @@ static json_t *best_json(const standing *s)
     return o;
 }
 
-static json_t *rungs_json(const tri_ctl *ctl)
+static json_t *rungs_json(const tri_app_standing *s)
 {
-    tri_rung_view rungs[MAX_RUNGS];
-    int n = list_rungs(ctl, rungs);
+    tri_rung_view rungs[TRI_APP_RUNGS];
+    int n = tri_app_standing_rungs(s, rungs, TRI_APP_RUNGS);
     json_t *a = json_array();
 
     for (int i = 0; i < n; i++) {
@@ -216,7 +186,7 @@ static json_t *rungs_json(const tri_ctl *ctl)
     return a;
 }
 
-static void print_json(const standing *s)
+static void print_json(const tri_app_standing *s)
 {
     const tri_progress *p = &s->progress;
     json_t *o = json_object();
@@ -229,22 +199,22 @@ static void print_json(const standing *s)
     json_object_set_new(ranks, "benched", json_integer(p->ranks_benched));
     json_object_set_new(o, "study",
                         tri_app_json_text(tri_ctl_study(s->ctl)->name));
-    json_object_set_new(o, "state", json_string(state_of(s)));
+    json_object_set_new(o, "state", json_string(tri_app_standing_state(s)));
     json_object_set_new(o, "epoch", json_integer(s->epoch));
     json_object_set_new(o, "age_s", tri_app_json_real(s->age_s));
     json_object_set_new(o, "time_s", tri_app_json_real(p->time_s));
     json_object_set_new(o, "trials", json_integer(p->trials));
     json_object_set_new(o, "runs", json_integer(p->runs));
     json_object_set_new(o, "finished",
-                        json_integer(s->ended[TRI_RUN_FINISHED]));
+                        json_integer(s->tally->ended[TRI_RUN_FINISHED]));
     json_object_set_new(o, "running", json_integer(p->running));
     json_object_set_new(o, "failed", json_integer(p->failed));
     json_object_set_new(o, "parked", json_integer(p->parked));
     json_object_set_new(o, "repeated_steps", json_integer(p->repeated_steps));
     json_object_set_new(o, "search",
-                        tri_app_searched_json(&s->searched, s->ctl));
+                        tri_app_searched_json(s->searched, s->ctl));
     json_object_set_new(o, "best", best_json(s));
-    json_object_set_new(o, "rungs", rungs_json(s->ctl));
+    json_object_set_new(o, "rungs", rungs_json(s));
     json_object_set_new(o, "ranks", ranks);
     json_object_set_new(o, "failures", tri_app_failures_json(p));
     json_object_set_new(
@@ -262,10 +232,10 @@ static void print_json(const standing *s)
 
 /* ---- for people ------------------------------------------------------ */
 
-static void print_rungs(const tri_ctl *ctl)
+static void print_rungs(const tri_app_standing *s)
 {
-    tri_rung_view rungs[MAX_RUNGS];
-    int n = list_rungs(ctl, rungs);
+    tri_rung_view rungs[TRI_APP_RUNGS];
+    int n = tri_app_standing_rungs(s, rungs, TRI_APP_RUNGS);
     tri_app_table *t = tri_app_table_create("rrrrrr");
     static const char *const heads[] = {"bracket", "rung",     "resource",
                                         "results", "promoted", "running"};
@@ -287,10 +257,10 @@ static void print_rungs(const tri_ctl *ctl)
     tri_app_table_destroy(t);
 }
 
-static void print_best(const standing *s)
+static void print_best(const tri_app_standing *s)
 {
     tri_standing best;
-    int finals = find_best(s, &best);
+    int finals = tri_app_standing_best(s, &best);
     char value[160];
     char config[1024];
 
@@ -305,7 +275,7 @@ static void print_best(const standing *s)
            tri_app_config_brief(s->ctl, best.trial, config, sizeof config));
 }
 
-static void print_text(const standing *s)
+static void print_text(const tri_app_standing *s)
 {
     const tri_progress *p = &s->progress;
     char search[800];
@@ -313,7 +283,7 @@ static void print_text(const standing *s)
     char time[32];
 
     printf("study     %s: %s, opening %d\n", tri_ctl_study(s->ctl)->name,
-           state_of(s), s->epoch);
+           tri_app_standing_state(s), s->epoch);
     if (p->state == TRI_CTL_ENDED && p->end_why && p->end_why[0]) {
         printf("end       %s\n", p->end_why);
     }
@@ -324,15 +294,16 @@ static void print_text(const standing *s)
            tri_app_duration(p->time_s, time, sizeof time),
            tri_app_duration(s->age_s, age, sizeof age));
     printf("search    %s\n",
-           tri_app_searched_text(&s->searched, s->ctl, search, sizeof search));
+           tri_app_searched_text(s->searched, s->ctl, search, sizeof search));
     printf("trials    %" PRId64 ", %" PRId64 " failed, %" PRId64 " parked\n",
            p->trials, p->failed, p->parked);
     printf("runs      %" PRId64 ": %" PRId64 " finished, %" PRId64
            " failed, %" PRId64 " lost or interrupted, %" PRId64
            " stopped, %" PRId64 " running\n",
-           p->runs, s->ended[TRI_RUN_FINISHED], s->ended[TRI_RUN_FAILED],
-           s->ended[TRI_RUN_LOST] + s->ended[TRI_RUN_INTERRUPTED],
-           s->ended[TRI_RUN_STOPPED], p->running);
+           p->runs, s->tally->ended[TRI_RUN_FINISHED],
+           s->tally->ended[TRI_RUN_FAILED],
+           s->tally->ended[TRI_RUN_LOST] + s->tally->ended[TRI_RUN_INTERRUPTED],
+           s->tally->ended[TRI_RUN_STOPPED], p->running);
     if (p->repeated_steps > 0) {
         printf("waste     %" PRId64 " steps done again after interruptions and "
                "losses\n",
@@ -345,32 +316,102 @@ static void print_text(const standing *s)
     }
     printf("\n");
     print_best(s);
-    print_rungs(s->ctl);
+    print_rungs(s);
     tri_app_failures_print(s->ctl, stdout);
+}
+
+/* ---- watching -------------------------------------------------------- */
+
+static volatile sig_atomic_t stopped;
+
+static void stop(int sig)
+{
+    stopped = sig;
+}
+
+static void print_standing(const status_options *o, const tri_app_standing *s)
+{
+    if (o->common.json) {
+        print_json(s);
+    } else {
+        print_text(s);
+    }
+    fflush(stdout);
+}
+
+static void pause_for(double s)
+{
+    struct timespec t = {.tv_sec = (time_t)s,
+                         .tv_nsec = (long)(1e9 * (s - floor(s)))};
+
+    nanosleep(&t, NULL); /* a signal ends it */
+}
+
+/* Print how it stands, again and again until it ends. */
+static tri_status watch_text(const status_options *o, following *f)
+{
+    struct sigaction act = {.sa_handler = stop};
+    double interval = isnan(o->interval_s) ? TEXT_S : o->interval_s;
+    tri_app_standing s;
+    int first = 1;
+
+    sigaction(SIGINT, &act, NULL);
+    sigaction(SIGTERM, &act, NULL);
+    do {
+        TRI_TRY(look(f, &s));
+        warn_of_damage(f);
+        if (!first && !o->common.json) {
+            putchar('\n');
+        }
+        print_standing(o, &s);
+        first = 0;
+        if (s.progress.state != TRI_CTL_ENDED && !ferror(stdout)) {
+            pause_for(interval);
+        }
+    } while (!stopped && !ferror(stdout) && s.progress.state != TRI_CTL_ENDED);
+    return TRI_OK;
+}
+
+static tri_status watch_screen(const status_options *o, following *f)
+{
+    tri_watch_source source = {look, f};
+    tri_app_standing s;
+
+    TRI_TRY(look(f, &s)); /* what is no study is said before the screen is */
+    return tri_watch_screen(&source,
+                            isnan(o->interval_s) ? SCREEN_S : o->interval_s);
+}
+
+static tri_status show(const status_options *o, following *f)
+{
+    tri_app_standing s;
+
+    if (o->watches && !o->common.json && tri_watch_has_screen()) {
+        return watch_screen(o, f);
+    }
+    if (o->watches && (isfinite(o->interval_s) || isatty(STDOUT_FILENO))) {
+        return watch_text(o, f);
+    }
+    TRI_TRY(look(f, &s));
+    warn_of_damage(f);
+    print_standing(o, &s);
+    return TRI_OK;
 }
 
 int tri_app_status(int argc, char **argv)
 {
-    status_options o = {.watch = 0};
-    standing s = {.ctl = NULL};
+    status_options o = {.interval_s = NAN};
+    following f;
+    tri_status st;
     int status = tri_app_parse(&argp, argc, argv, &o.common, "FILE.h5");
 
     if (status >= 0) {
         return status;
     }
-    if (o.watch) {
-        TRI_FAIL(TRI_EUNBUILT, "status --watch is not built yet");
+    if (follow(&f, o.common.file) != TRI_OK) {
         return tri_app_fail();
     }
-    if (look(o.common.file, &s) != TRI_OK) {
-        return tri_app_fail();
-    }
-    find_fault(o.common.file, &s);
-    if (o.common.json) {
-        print_json(&s);
-    } else {
-        print_text(&s);
-    }
-    tri_ctl_destroy(s.ctl);
-    return TRI_EXIT_DONE;
+    st = show(&o, &f);
+    unfollow(&f);
+    return st == TRI_OK ? TRI_EXIT_DONE : tri_app_fail();
 }

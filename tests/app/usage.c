@@ -51,7 +51,7 @@ static void options_are_checked(void **state)
 
 static void later_features_say_so(void **state)
 {
-    static const char *const later[] = {"probe", "status x.h5 --watch"};
+    static const char *const later[] = {"probe"};
 
     (void)state;
     for (size_t i = 0; i < sizeof later / sizeof *later; i++) {
