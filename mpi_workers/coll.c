@@ -12,6 +12,69 @@ static int64_t piece_of(uint64_t bytes)
     return piece < 1024 ? 1024 : piece > 1 << 28 ? 1 << 28 : piece;
 }
 
+/* All on one host? */
+static tri_status open_shared(tri_coll *c)
+{
+    int64_t chunk = tri_coll_chunk(c->size);
+
+    TRI_TRY(tri_shared_open(c->comm, tri_coll_shared_bytes(c->size, chunk),
+                            &c->shared));
+    if (c->shared) {
+        c->ops = &tri_coll_shared;
+        c->chunk = chunk;
+        c->here = c->rank;
+        c->n_here = c->size;
+    }
+    return TRI_OK;
+}
+
+/* Not all hosts can: none does. */
+static void close_across(tri_coll *c)
+{
+    tri_shared_close(c->shared);
+    tri_hosts_close(c->hosts);
+    c->shared = NULL;
+    c->hosts = NULL;
+}
+
+static tri_status share_here(tri_coll *c)
+{
+    const int *ranks;
+
+    c->n_here = tri_hosts_here(c->hosts, &ranks);
+    while (ranks[c->here] != c->rank) {
+        c->here++;
+    }
+    c->chunk = tri_hosts_chunk(c->hosts);
+    return tri_shared_open_among(c->comm, ranks, c->n_here,
+                                 tri_coll_shared_bytes(c->n_here, c->chunk),
+                                 &c->shared);
+}
+
+/* On several hosts: the ranks of each share memory, or MPI does all. */
+static tri_status open_across(tri_coll *c)
+{
+    tri_status st;
+    int same = 0;
+
+    TRI_TRY(tri_hosts_open(c->comm, &c->hosts));
+    if (!c->hosts) {
+        return TRI_OK;
+    }
+    st = share_here(c);
+    if (st == TRI_OK) { /* all of them, or 0 somewhere */
+        uint64_t mine = c->shared ? 1 : 2 + (uint64_t)c->rank;
+
+        st = tri_coll_same(c->comm, mine, &same);
+    }
+    if (st != TRI_OK || !same) {
+        close_across(c);
+        return st;
+    }
+    c->ops = &tri_coll_hosts;
+    return TRI_OK;
+}
+
 tri_status tri_coll_open(tri_coll *coll, MPI_Comm comm, uint64_t piece_bytes,
                          tri_coll_way way, tri_status *link)
 {
@@ -26,12 +89,10 @@ tri_status tri_coll_open(tri_coll *coll, MPI_Comm comm, uint64_t piece_bytes,
         MPI_Comm_size(comm, &c.size);
     }
     if (c.size > 1 && way == TRI_COLL_AUTO) {
-        TRI_TRY(tri_shared_open(comm, tri_coll_shared_bytes(c.size),
-                                &c.shared));
+        TRI_TRY(open_shared(&c));
     }
-    if (c.shared) {
-        c.ops = &tri_coll_shared;
-        c.chunk = tri_coll_chunk(c.size);
+    if (c.size > 1 && way == TRI_COLL_AUTO && !c.shared) {
+        TRI_TRY(open_across(&c));
     }
     *coll = c;
     return TRI_OK;
@@ -39,8 +100,12 @@ tri_status tri_coll_open(tri_coll *coll, MPI_Comm comm, uint64_t piece_bytes,
 
 void tri_coll_close(tri_coll *coll)
 {
-    tri_shared_close(coll->shared);
+    if (!coll->entangled) { /* else MPI may still write there */
+        tri_shared_close(coll->shared);
+        tri_hosts_close(coll->hosts);
+    }
     coll->shared = NULL;
+    coll->hosts = NULL;
 }
 
 int tri_coll_is_entangled(const tri_coll *coll)

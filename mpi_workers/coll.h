@@ -4,8 +4,11 @@
  * Inside a host they go through shared memory (shared.h), in chunks that stay
  * in the cache: while a rank reduces its slice of one chunk the next is put
  * there, so a chunk costs one barrier.  Sums are taken in the order of ranks,
- * each element by one rank: the same bits on all.  Across hosts they are
- * nonblocking calls of MPI, in pieces.  No wait is without an end: see wait.h.
+ * each element by one rank: the same bits on all.  Across hosts each sums its
+ * own part so, its lowest rank exchanges what came out with those of the other
+ * hosts by messages, and the order is that of hosts, and of ranks in each.
+ * Where a host's ranks cannot share memory all are nonblocking calls of MPI, in
+ * pieces.  No wait is without an end: see wait.h.
  *
  * Where a collective fails the status (of scope group) is kept in *link, which
  * the axes of a trainer share, and from then on none of them does anything:
@@ -23,6 +26,7 @@
 #include <mpi.h>
 
 typedef struct tri_coll tri_coll;
+typedef struct tri_hosts tri_hosts; /* coll_hosts.c */
 
 /* All fail with a status of scope group. */
 typedef struct tri_coll_ops {
@@ -39,13 +43,15 @@ struct tri_coll {
     int rank, size;
     int64_t piece; /* elements that MPI is given at a time */
     tri_status *link;
-    tri_shared *shared; /* NULL: across hosts */
+    tri_shared *shared; /* with those of this host; NULL: MPI does it */
+    tri_hosts *hosts;   /* NULL: there is but one */
+    int here, n_here;   /* place among those of this host, and how many */
     int64_t chunk;      /* elements put there at a time */
     uint64_t turn;      /* chunks so far: which of the two halves is next */
     int entangled;
 };
 
-/* Through which a test or a benchmark can go on one host; AUTO elsewhere. */
+/* Through which a test or a benchmark can go; AUTO elsewhere. */
 typedef enum tri_coll_way {
     TRI_COLL_AUTO,
     TRI_COLL_MPI

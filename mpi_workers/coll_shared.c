@@ -17,6 +17,9 @@
  * there.
  *
  * What is small is put, and summed by everybody: one barrier.
+ *
+ * Across hosts this is each host's part of a sum: behind the second barrier the
+ * first rank of it exchanges the sums (coll_hosts.c), and a third follows.
  */
 #include "mpi_workers/coll_ways.h"
 
@@ -51,24 +54,28 @@ int64_t tri_coll_chunk(int size)
     return bytes / 64 * 64 / REAL;
 }
 
-uint64_t tri_coll_shared_bytes(int size)
+uint64_t tri_coll_shared_bytes(int size, int64_t chunk)
 {
-    return (uint64_t)(2 * (size + 1) * tri_coll_chunk(size) * REAL);
+    return (uint64_t)(2 * (size + 1) * chunk * REAL);
 }
 
-/* The place of `rank` in the half of this turn; rank == size: the sums. */
-static tri_real *place(const tri_coll *c, uint64_t turn, int rank)
+tri_real *tri_coll_place(const tri_coll *c, uint64_t turn, int here)
 {
     tri_real *at = tri_shared_at(c->shared);
 
-    return at + ((int64_t)(turn & 1) * (c->size + 1) + rank) * c->chunk;
+    return at + ((int64_t)(turn & 1) * (c->n_here + 1) + here) * c->chunk;
+}
+
+static tri_real *place(const tri_coll *c, uint64_t turn, int here)
+{
+    return tri_coll_place(c, turn, here);
 }
 
 /* The slice of `n` elements that `rank` owns. */
 static void slice(const tri_coll *c, int rank, int64_t n, int64_t *from,
                   int64_t *to)
 {
-    int64_t each = aligned((n + c->size - 1) / c->size);
+    int64_t each = aligned((n + c->n_here - 1) / c->n_here);
 
     *from = rank * each < n ? rank * each : n;
     *to = *from + each < n ? *from + each : n;
@@ -83,7 +90,7 @@ static void copy(tri_real *to, const tri_real *from, int64_t n)
 static void put(const tri_coll *c, uint64_t turn, const tri_real *x, int64_t n,
                 int64_t from, int64_t to)
 {
-    tri_real *mine = place(c, turn, c->rank);
+    tri_real *mine = place(c, turn, c->here);
 
     copy(mine, x, from);
     copy(mine + to, x + to, n - to);
@@ -108,7 +115,7 @@ static void add_two(tri_real *restrict sum, const tri_real *restrict x,
 static const tri_real *brought(const tri_coll *c, uint64_t turn, int rank,
                                const tri_real *own, int64_t from)
 {
-    return rank == c->rank ? own : place(c, turn, rank) + from;
+    return rank == c->here ? own : place(c, turn, rank) + from;
 }
 
 /* Sum from..to in the order of ranks, into the place of sums; `own` is this
@@ -116,28 +123,48 @@ static const tri_real *brought(const tri_coll *c, uint64_t turn, int rank,
 static void reduce(const tri_coll *c, uint64_t turn, const tri_real *own,
                    int64_t from, int64_t to)
 {
-    tri_real *sum = place(c, turn, c->size) + from;
+    tri_real *sum = place(c, turn, c->n_here) + from;
 
+    if (c->n_here == 1) {
+        copy(sum, own, to - from);
+        return;
+    }
     add_two(sum, brought(c, turn, 0, own, from), brought(c, turn, 1, own, from),
             to - from);
-    for (int rank = 2; rank < c->size; rank++) {
+    for (int rank = 2; rank < c->n_here; rank++) {
         add(sum, brought(c, turn, rank, own, from), to - from);
     }
 }
 
-/* All is put in one place, and everybody sums it. */
+/* All that was put, from the start. */
+static void add_all(const tri_coll *c, uint64_t turn, tri_real *sum, int64_t n)
+{
+    copy(sum, place(c, turn, 0), n);
+    for (int rank = 1; rank < c->n_here; rank++) {
+        add(sum, place(c, turn, rank), n);
+    }
+}
+
+/* All is put in one place, and everybody sums it; across hosts the first one
+ * does, and exchanges it. */
 static tri_status sum_small(tri_coll *c, tri_real *x, int64_t n)
 {
     uint64_t turn = c->turn++;
     tri_real sum[SMALL_BYTES / sizeof(tri_real)];
+    tri_real *sums = place(c, turn, c->n_here);
 
-    copy(place(c, turn, c->rank), x, n);
+    copy(place(c, turn, c->here), x, n);
     TRI_TRY(tri_shared_barrier(c->shared));
-    add_two(sum, place(c, turn, 0), place(c, turn, 1), n);
-    for (int rank = 2; rank < c->size; rank++) {
-        add(sum, place(c, turn, rank), n);
+    if (!c->hosts) {
+        add_all(c, turn, sum, n);
+        copy(x, sum, n);
+        return TRI_OK;
     }
-    copy(x, sum, n);
+    if (c->here == 0) {
+        add_all(c, turn, sums, n);
+    }
+    TRI_TRY(tri_hosts_add(c, sums, n));
+    copy(x, sums, n);
     return TRI_OK;
 }
 
@@ -154,12 +181,12 @@ static void put_at(const tri_coll *c, uint64_t turn, const tri_real *x,
     int64_t to;
 
     if (at < n) {
-        slice(c, c->rank, length(c, n, at), &from, &to);
+        slice(c, c->here, length(c, n, at), &from, &to);
         put(c, turn, x + at, length(c, n, at), from, to);
     }
 }
 
-static tri_status sum(tri_coll *c, tri_real *x, int64_t n)
+tri_status tri_coll_shared_sum(tri_coll *c, tri_real *x, int64_t n)
 {
     if (n * REAL <= SMALL_BYTES) {
         return n > 0 ? sum_small(c, x, n) : TRI_OK;
@@ -169,14 +196,17 @@ static tri_status sum(tri_coll *c, tri_real *x, int64_t n)
     for (int64_t at = 0; at < n; at += c->chunk) {
         uint64_t turn = c->turn++;
         int64_t len = length(c, n, at);
-        tri_real *sums = place(c, turn, c->size);
+        tri_real *sums = place(c, turn, c->n_here);
         int64_t from;
         int64_t to;
 
-        slice(c, c->rank, len, &from, &to);
+        slice(c, c->here, len, &from, &to);
         reduce(c, turn, x + at + from, from, to);
         put_at(c, turn + 1, x, n, at + c->chunk);
         TRI_TRY(tri_shared_barrier(c->shared));
+        if (c->hosts) {
+            TRI_TRY(tri_hosts_add(c, sums, len));
+        }
         copy(x + at, sums, len);
     }
     return TRI_OK;
@@ -257,7 +287,7 @@ static tri_status tell(tri_coll *c, const void *mine, int bytes, void *all)
 }
 
 const tri_coll_ops tri_coll_shared = {.name = "shared memory",
-                                      .sum = sum,
+                                      .sum = tri_coll_shared_sum,
                                       .reduce_scatter = reduce_scatter,
                                       .gather = gather,
                                       .tell = tell};

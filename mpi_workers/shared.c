@@ -3,6 +3,7 @@
  */
 #include "mpi_workers/shared.h"
 
+#include "mpi_workers/p2p.h"
 #include "mpi_workers/wait.h"
 #include "mpi_workers/words.h"
 
@@ -16,7 +17,10 @@
 #include <unistd.h>
 
 enum {
-    LINE = 128 /* two cache lines: they are fetched in pairs */
+    LINE = 128, /* two cache lines: they are fetched in pairs */
+    TAG_OFFER = 31900,
+    TAG_TAKEN,
+    TAG_ALL
 };
 
 typedef struct line { /* of a rank: how many barriers it has reached */
@@ -31,7 +35,8 @@ typedef struct head {
 
 struct tri_shared {
     MPI_Comm comm;
-    int rank, size;
+    int *ranks;     /* of the members in comm; NULL: all of it */
+    int rank, size; /* among the members */
     head *head;
     uint64_t bytes, at; /* of all; where the users' part begins */
     uint64_t reached;
@@ -51,12 +56,22 @@ int tri_shared_alive(void)
     return n_alive;
 }
 
-static void name_host(char *host, size_t bytes)
+void tri_shared_host(char *host, size_t bytes)
 {
+    const char *given = getenv("TRIREME_HOST_NAME");
+
     memset(host, 0, bytes);
-    if (gethostname(host, bytes - 1) != 0) {
+    if (given && *given) {
+        memccpy(host, given, 0, bytes - 1);
+    } else if (gethostname(host, bytes - 1) != 0) {
         host[0] = 0;
     }
+}
+
+/* Which rank of comm a member is. */
+static int rank_of(const tri_shared *s, int member)
+{
+    return s->ranks ? s->ranks[member] : member;
 }
 
 static void detach(tri_shared *s)
@@ -83,7 +98,7 @@ static void make(tri_shared *s, offer *o)
 {
     o->pid = (int32_t)getpid();
     o->bytes = s->bytes;
-    name_host(o->host, sizeof o->host);
+    tri_shared_host(o->host, sizeof o->host);
     o->fd = memfd_create("trireme", MFD_CLOEXEC);
     if (o->fd < 0) {
         return;
@@ -104,7 +119,7 @@ static int take(tri_shared *s, const offer *o)
     char path[64];
     int fd;
 
-    name_host(host, sizeof host);
+    tri_shared_host(host, sizeof host);
     if (o->fd < 0 || o->bytes != s->bytes || strcmp(host, o->host) != 0) {
         return 0;
     }
@@ -153,6 +168,63 @@ static tri_status agree(tri_shared *s, int able, tri_words *memory)
     return tri_words_wait(memory, rc, &request, s->comm, -1, aim);
 }
 
+/* ---- some of a communicator: by messages to and from the first ---------- */
+
+static tri_status send_to(const tri_shared *s, int member, int tag,
+                          const void *data, int bytes)
+{
+    return tri_p2p_send(s->comm, rank_of(s, member), tag, data, bytes,
+                        TRI_NO_DEADLINE);
+}
+
+static tri_status hear_from(const tri_shared *s, int member, int tag,
+                            void *data, int bytes)
+{
+    return tri_p2p_receive(s->comm, rank_of(s, member), tag, data, bytes,
+                           TRI_NO_DEADLINE);
+}
+
+static tri_status ask_all(tri_shared *s, talk *t)
+{
+    int32_t theirs = 0;
+
+    t->all = t->offer.fd >= 0;
+    for (int i = 1; i < s->size; i++) {
+        TRI_TRY(send_to(s, i, TAG_OFFER, &t->offer, (int)sizeof t->offer));
+    }
+    for (int i = 1; i < s->size; i++) {
+        TRI_TRY(hear_from(s, i, TAG_TAKEN, &theirs, (int)sizeof theirs));
+        t->all = t->all && theirs;
+    }
+    for (int i = 1; i < s->size; i++) {
+        TRI_TRY(send_to(s, i, TAG_ALL, &t->all, (int)sizeof t->all));
+    }
+    return TRI_OK;
+}
+
+static tri_status answer(tri_shared *s, int able, talk *t)
+{
+    TRI_TRY(hear_from(s, 0, TAG_OFFER, &t->offer, (int)sizeof t->offer));
+    t->mine = able && take(s, &t->offer);
+    TRI_TRY(send_to(s, 0, TAG_TAKEN, &t->mine, (int)sizeof t->mine));
+    return hear_from(s, 0, TAG_ALL, &t->all, (int)sizeof t->all);
+}
+
+static tri_status agree_among(tri_shared *s, int able, tri_words *memory)
+{
+    talk *t = talk_in(memory);
+
+    if (s->rank > 0) {
+        t->offer.fd = -1; /* not ours to close */
+        TRI_TRY(answer(s, able, t));
+        return TRI_OK;
+    }
+    if (able) {
+        make(s, &t->offer);
+    }
+    return ask_all(s, t);
+}
+
 /* `able`: 0 where this rank will not share, and only says so. */
 static tri_status come_together(tri_shared *s, int able, int *shares)
 {
@@ -165,7 +237,7 @@ static tri_status come_together(tri_shared *s, int able, int *shares)
     }
     t = talk_in(memory);
     t->offer.fd = -1;
-    st = agree(s, able, memory);
+    st = s->ranks ? agree_among(s, able, memory) : agree(s, able, memory);
     if (s->rank == 0 && t->offer.fd >= 0) {
         close(t->offer.fd);
     }
@@ -174,16 +246,14 @@ static tri_status come_together(tri_shared *s, int able, int *shares)
     return st;
 }
 
-tri_status tri_shared_open(MPI_Comm comm, uint64_t bytes, tri_shared **out)
+/* `here` comes together in any case. */
+static tri_status open_here(tri_shared here, uint64_t bytes, tri_shared **out)
 {
-    tri_shared here = {.comm = comm}; /* comes together in any case */
     tri_shared *s = malloc(sizeof *s);
     uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
     int shares = 0;
     tri_status st;
 
-    MPI_Comm_rank(comm, &here.rank);
-    MPI_Comm_size(comm, &here.size);
     here.at = sizeof(head) + (uint64_t)here.size * sizeof(line);
     here.bytes = (here.at + bytes + page - 1) / page * page;
     st = come_together(&here, s != NULL, &shares);
@@ -192,6 +262,7 @@ tri_status tri_shared_open(MPI_Comm comm, uint64_t bytes, tri_shared **out)
         n_alive++;
     } else {
         detach(&here);
+        free(here.ranks);
         free(s);
         s = NULL;
     }
@@ -201,10 +272,39 @@ tri_status tri_shared_open(MPI_Comm comm, uint64_t bytes, tri_shared **out)
     return st;
 }
 
+tri_status tri_shared_open(MPI_Comm comm, uint64_t bytes, tri_shared **out)
+{
+    tri_shared here = {.comm = comm};
+
+    MPI_Comm_rank(comm, &here.rank);
+    MPI_Comm_size(comm, &here.size);
+    return open_here(here, bytes, out);
+}
+
+tri_status tri_shared_open_among(MPI_Comm comm, const int *ranks, int n,
+                                 uint64_t bytes, tri_shared **out)
+{
+    tri_shared here = {.comm = comm, .size = n};
+    size_t size = (size_t)n * sizeof *ranks;
+    int rank;
+
+    here.ranks = malloc(size);
+    if (!here.ranks) { /* the others are told by silence: it is not likely */
+        return TRI_FAIL(TRI_ECOMM, "no memory for %d ranks of a host", n);
+    }
+    memcpy(here.ranks, ranks, size);
+    MPI_Comm_rank(comm, &rank);
+    while (here.rank < n - 1 && ranks[here.rank] != rank) {
+        here.rank++;
+    }
+    return open_here(here, bytes, out);
+}
+
 void tri_shared_close(tri_shared *s)
 {
     if (s) {
         detach(s);
+        free(s->ranks);
         free(s);
         n_alive--;
     }
@@ -239,6 +339,19 @@ static tri_status give_up(tri_shared *s)
                               rank);
 }
 
+static void note_loss(tri_shared *s, int rank, tri_status st)
+{
+    uint_fast64_t none = 0;
+
+    atomic_compare_exchange_strong(&s->head->bad, &none, loss(rank, st));
+}
+
+tri_status tri_shared_give_up(tri_shared *s, int rank, tri_status st)
+{
+    note_loss(s, rank, st);
+    return give_up(s);
+}
+
 static int is_given_up(const tri_shared *s)
 {
     return atomic_load_explicit(&s->head->bad, memory_order_relaxed) != 0;
@@ -256,10 +369,7 @@ static tri_status await(tri_shared *s, tri_wait *w, int rank)
         tri_status st = tri_wait_pause(w);
 
         if (st != TRI_OK) {
-            uint_fast64_t none = 0;
-
-            atomic_compare_exchange_strong(&s->head->bad, &none,
-                                           loss(rank, st));
+            note_loss(s, rank_of(s, rank), st);
         }
         if (is_given_up(s)) {
             return give_up(s);
@@ -286,10 +396,10 @@ tri_status tri_shared_barrier(tri_shared *s)
             continue;
         }
         if (!waits) {
-            tri_wait_begin(&w, s->comm, rank, TRI_NO_DEADLINE);
+            tri_wait_begin(&w, s->comm, rank_of(s, rank), TRI_NO_DEADLINE);
             waits = 1;
         }
-        tri_wait_for(&w, rank);
+        tri_wait_for(&w, rank_of(s, rank));
         TRI_TRY(await(s, &w, rank));
     }
     return TRI_OK;

@@ -15,6 +15,7 @@
 #include "trireme/status.h"
 
 #include <mpi.h>
+#include <stddef.h>
 #include <stdint.h>
 
 typedef struct tri_shared tri_shared;
@@ -26,8 +27,16 @@ typedef struct tri_shared tri_shared;
  * is no error; tri_shared_close.  TRI_ETIMEOUT, TRI_EPEER, TRI_ECOMM.
  */
 tri_status tri_shared_open(MPI_Comm comm, uint64_t bytes, tri_shared **out);
+/* The same, collective over the `n` ranks of `comm` in `ranks` only, this one
+ * among them; all give them in the same order.  There the barrier is theirs. */
+tri_status tri_shared_open_among(MPI_Comm comm, const int *ranks, int n,
+                                 uint64_t bytes, tri_shared **out);
 /* Not collective; NULL is allowed. */
 void tri_shared_close(tri_shared *s);
+
+/* What hosts are told apart by: TRIREME_HOST_NAME if set, else the name; into
+ * host[bytes], filled up with zeros. */
+void tri_shared_host(char *host, size_t bytes);
 
 /* Where it is. */
 void *tri_shared_at(tri_shared *s);
@@ -36,6 +45,10 @@ void *tri_shared_at(tri_shared *s);
  * first to find it has found all get, the late one too, now and from then on,
  * and whom to blame (wait.h). */
 tri_status tri_shared_barrier(tri_shared *s);
+/* A member that has lost another rank of `comm`, be it none of the members,
+ * gives the memory up for all, with its `st`; returns what the first to find a
+ * loss has found. */
+tri_status tri_shared_give_up(tri_shared *s, int rank, tri_status st);
 
 /* Alive in this process, for leak tests. */
 int tri_shared_alive(void);

@@ -1,17 +1,19 @@
 /*
- * How fast the ranks of one host sum, against memory and against MPI.
+ * How fast ranks sum, against memory and against MPI.
  *
- *   coll [SECONDS]        (mpirun -n N)
+ *   coll [SECONDS [HOSTS]]        (mpirun -n N)
  *
  * Verified first: all ways give the same sums.  For each size the ways take
  * turns, as often as fit into SECONDS (default 0.5) each, and the best of each
  * is given: noise only adds.  `bound_s` is what the memory alone takes: every
  * rank has to read its array and to write the result, at the rate at which all
  * of them at once copy 64 MiB, which no cache holds.  `blocking_s` is
- * MPI_Allreduce, `nonblocking_s` MPI_Iallreduce with a wait that has an end, as
- * between hosts.  A sum is to stay within twice the bound from 64 KiB to 64 MiB
- * where ranks have cores of their own; with more ranks than cores all are at
- * the scheduler's mercy.
+ * MPI_Allreduce, `nonblocking_s` MPI_Iallreduce with a wait that has an end.
+ * `sum_s` is through shared memory, and on several hosts through that and
+ * messages between their first ranks; with HOSTS the ranks behave as on so many
+ * (default 1), although they are on one.  `bound_s` is of one host.  A sum is
+ * to stay within twice the bound from 64 KiB to 64 MiB where ranks have cores
+ * of their own; with more ranks than cores all are at the scheduler's mercy.
  *
  * Output: one JSON object a size; s and bytes.
  */
@@ -144,7 +146,8 @@ static void measure(int64_t bytes, double seconds)
     if (rank == 0) {
         double bound_s = copied_s * (double)bytes / (double)MOST_BYTES;
 
-        printf("{\"ranks\": %d, \"bytes\": %lld", size, (long long)bytes);
+        printf("{\"ranks\": %d, \"by\": \"%s\", \"bytes\": %lld", size,
+               shared.ops->name, (long long)bytes);
         for (size_t i = 0; i < N_WAYS; i++) {
             printf(", \"%s\": %.3g", ways[i].name, best[i]);
         }
@@ -158,11 +161,18 @@ static void measure(int64_t bytes, double seconds)
 int main(int argc, char **argv)
 {
     double seconds = argc > 1 ? atof(argv[1]) : 0.5;
+    int hosts = argc > 2 ? atoi(argv[2]) : 1;
     int bad;
 
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
+    if (hosts > 1) {
+        char name[16];
+
+        snprintf(name, sizeof name, "h%d", rank * hosts / size);
+        setenv("TRIREME_HOST_NAME", name, 1);
+    }
     x = malloc(MOST_BYTES);
     y = malloc(MOST_BYTES);
     bad = !x || !y ||

@@ -183,6 +183,31 @@ static void alone(void **state)
     tri_coll_close(&one);
 }
 
+static void on_hosts(void **state)
+{
+    (void)state;
+    assert_string_equal(coll.ops->name, "shared memory and messages");
+}
+
+/* The last rank, on the last host, stays away: all others give up, those of its
+ * own host know whom they miss, and those of the others miss its host. */
+static void a_host_stays_away(void **state)
+{
+    (void)state;
+    tri_wait_attend(NULL, NULL);
+    tri_wait_limit(0.1);
+    if (rank < size - 1) {
+        fill(1000);
+        tri_coll_sum(&coll, x, 1000);
+        assert_int_equal(link_status, TRI_ETIMEOUT);
+        assert_true(tri_wait_silent() > rank || coll.here > 0);
+        assert_true(tri_wait_silent() >= 0);
+        tri_coll_sum(&coll, x, 1000); /* at once */
+    }
+    tri_wait_attend(NULL, NULL);
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
 /* The last rank stays away: the others give up together, blame it, and do no
  * more.  It is late, not dead: all say so, itself too.  MPI's collective is
  * ended by the last one later. */
@@ -263,9 +288,47 @@ static int open_mpi(void **state)
     return open_way(TRI_COLL_MPI);
 }
 
+/* As on several hosts: how many, and whether each has neighbours. */
+static int open_hosts(int n, int in_turn)
+{
+    char name[16];
+
+    snprintf(name, sizeof name, "h%d", in_turn ? rank % n : rank * n / size);
+    setenv("TRIREME_HOST_NAME", name, 1);
+    return open_way(TRI_COLL_AUTO);
+}
+
+static int open_two(void **state)
+{
+    (void)state;
+    return open_hosts(2, 0);
+}
+
+static int open_two_in_turn(void **state)
+{
+    (void)state;
+    return open_hosts(2, 1);
+}
+
+static int open_three(void **state)
+{
+    (void)state;
+    return open_hosts(size < 3 ? size : 3, 0);
+}
+
+static int open_each(void **state)
+{
+    (void)state;
+    return open_hosts(size, 0);
+}
+
 static int close_way(void **state)
 {
     (void)state;
+    unsetenv("TRIREME_HOST_NAME");
+    if (tri_coll_is_entangled(&coll)) { /* MPI may still write there */
+        return 0;
+    }
     tri_coll_close(&coll);
     return tri_shared_alive();
 }
@@ -280,11 +343,23 @@ int main(int argc, char **argv)
             cmocka_unit_test_setup_teardown(same_bits, open_shared, close_way),
             cmocka_unit_test_setup_teardown(same_bits, open_mpi, close_way),
             cmocka_unit_test(alone),
+            cmocka_unit_test_setup_teardown(on_hosts, open_two, close_way),
+            cmocka_unit_test_setup_teardown(any_order, open_two, close_way),
+            cmocka_unit_test_setup_teardown(any_order, open_two_in_turn,
+                                            close_way),
+            cmocka_unit_test_setup_teardown(any_order, open_three, close_way),
+            cmocka_unit_test_setup_teardown(any_order, open_each, close_way),
+            cmocka_unit_test_setup_teardown(same_bits, open_two_in_turn,
+                                            close_way),
+            cmocka_unit_test_setup_teardown(same_bits, open_three, close_way),
+            cmocka_unit_test_setup_teardown(same_bits, open_each, close_way),
             cmocka_unit_test_setup_teardown(one_has_ended, open_shared,
                                             close_way),
             cmocka_unit_test_setup_teardown(one_stays_away, open_shared,
                                             close_way),
             cmocka_unit_test_setup_teardown(one_stays_away, open_mpi,
+                                            close_way),
+            cmocka_unit_test_setup_teardown(a_host_stays_away, open_two,
                                             close_way),
     };
     int failed;

@@ -11,75 +11,14 @@ trireme=$1
 mpiexec=$(command -v "$2")
 mode=$3
 folder=$(mktemp -d /tmp/trireme-hosts-XXXXXX)
-id=$$
-net=10.$((64 + id % 64)).$((id / 64 % 250))
-
-skip() {
-    echo "skipped: $1"
-    exit 77
-}
 
 cleanup() {
-    for host in h0 h1 h2 switch; do
-        for pid in $(ip netns pids "tri$id$host" 2> /dev/null); do
-            kill -9 "$pid" 2> /dev/null || true
-        done
-        ip netns del "tri$id$host" 2> /dev/null || true
-    done
+    virtual_remove
     rm -rf "$folder"
 }
-
-for tool in ip nsenter unshare; do
-    command -v $tool > /dev/null || skip "there is no $tool"
-done
-[ "$(id -u)" = 0 ] || skip "namespaces need root"
 trap cleanup EXIT
-ip netns add "tri${id}switch" 2> /dev/null || skip "no network namespaces"
-
-switch() {
-    ip -n "tri${id}switch" "$@"
-}
-
-make_host() {
-    local name=tri${id}h$1
-    ip netns add "$name"
-    switch link add "v$1" type veth peer name eth0 netns "$name"
-    switch link set "v$1" master br0
-    switch link set "v$1" up
-    ip -n "$name" addr add "$net.$((10 + $1))/24" dev eth0
-    ip -n "$name" link set eth0 up
-    ip -n "$name" link set lo up
-    echo "$net.$((10 + $1)) h$1" >> "$folder/hosts"
-}
-
-echo "127.0.0.1 localhost" > "$folder/hosts"
-{
-    switch link add br0 type bridge && switch link set br0 up
-} 2> /dev/null || skip "no bridges"
-for i in 0 1 2; do
-    make_host $i || skip "no pairs of network devices"
-done
-
-# Runs a command on a host; as a remote shell it never fails, since otherwise
-# mpirun ends the job with the host.
-cat > "$folder/on" << END
-#!/bin/bash
-host=\$1
-shift
-exec nsenter --net=/run/netns/tri$id\$host unshare --uts --mount \
-    --propagation private bash -c 'hostname '"\$host"'
-    mount --bind $folder/hosts /etc/hosts; exec "\$@"' on "\$@"
-END
-cat > "$folder/rsh" << END
-#!/bin/bash
-while [ "\${1#-}" != "\$1" ]; do shift; done
-host=\$1
-shift
-"$folder/on" "\$host" /bin/sh -c "\$*"
-exit 0
-END
-chmod +x "$folder/on" "$folder/rsh"
-"$folder/on" h0 true 2> /dev/null || skip "no hosts of its own"
+# shellcheck source=tests/net/virtual.sh
+. "$(dirname "$0")/virtual.sh" "$folder" 3
 
 cd "$folder"
 cat > study.yaml << 'END'
@@ -102,11 +41,9 @@ finals: {top: 2, repeats: 2}
 timeouts: {startup: 20 s, progress: 6 s, grace: 1 s}
 END
 
-"$folder/on" h0 "$mpiexec" -mca plm_rsh_agent "$folder/rsh" \
-    -mca btl self,vader,tcp -mca btl_tcp_if_include eth0 \
-    -mca oob_tcp_if_include eth0 --enable-recovery \
-    -mca orte_abort_on_non_zero_status 0 --oversubscribe --bind-to none \
-    -host h0:5,h1:2,h2:2 -n 9 "$trireme" tune study.yaml -o hosts.h5 \
+"$virtual_on" h0 "$mpiexec" "${virtual_mpirun[@]}" --enable-recovery \
+    -mca orte_abort_on_non_zero_status 0 -host h0:5,h1:2,h2:2 -n 9 \
+    "$trireme" tune study.yaml -o hosts.h5 \
     > out 2>&1 &
 job=$!
 
@@ -129,11 +66,9 @@ while [ "$(n_results)" -lt 2 ]; do
     sleep 0.1
 done
 if [ "$mode" = cut ]; then
-    switch link set v2 down
+    virtual_switch link set v2 down
 else
-    for pid in $(ip netns pids "tri${id}h2"); do
-        kill -9 "$pid" 2> /dev/null || true
-    done
+    virtual_pids h2 | xargs -r kill -9 2> /dev/null || true
 fi
 tries=0
 while [ ! -e hosts.h5.exit ]; do
@@ -150,7 +85,7 @@ grep -q ' on h2 ' struck || fail "nobody of h2 was struck"
 ! grep -q ' on h0 ' struck || fail "struck: $(cat struck)"
 # ranks that are there still end by themselves; those cut off have the lease
 ranks_on() {
-    ip netns pids "tri$id$1" | xargs -r -n1 ps -o args= -p 2> /dev/null |
+    virtual_pids "$1" | xargs -r -n1 ps -o args= -p 2> /dev/null |
         grep -c "^$trireme tune" || true
 }
 tries=0
