@@ -28,24 +28,23 @@ static MPI_Request *request(tri_pipeline *p, int slot, int way)
 }
 
 tri_status tri_pipeline_init(const tri_model_ops *ops, tri_model *model,
-                             tri_schedule_kind kind, int stages, int stage,
-                             int m, tri_pipeline *out)
+                             const tri_schedule_shape *shape, int stage,
+                             const tri_schedule *schedule, tri_pipeline *out)
 {
     tri_pipeline p = {.ops = ops,
                       .model = model,
+                      .schedule = schedule,
                       .comm = MPI_COMM_NULL,
                       .stage = stage,
-                      .stages = stages};
+                      .stages = shape->stages,
+                      .m = shape->m};
     int i;
 
-    TRI_TRY(tri_schedule_init(kind, stages, stage, m, &p.schedule));
-    p.requests =
-            malloc((size_t)(p.schedule.slots * WAYS) * sizeof(MPI_Request));
+    p.requests = malloc((size_t)(schedule->slots * WAYS) * sizeof(MPI_Request));
     if (!p.requests) {
-        tri_schedule_fini(&p.schedule);
         return TRI_FAIL(TRI_ENOMEM, "no memory for a pipeline");
     }
-    for (i = 0; i < p.schedule.slots * WAYS; i++) {
+    for (i = 0; i < schedule->slots * WAYS; i++) {
         p.requests[i] = MPI_REQUEST_NULL;
     }
     *out = p;
@@ -55,13 +54,27 @@ tri_status tri_pipeline_init(const tri_model_ops *ops, tri_model *model,
 void tri_pipeline_fini(tri_pipeline *p)
 {
     free(p->requests);
-    tri_schedule_fini(&p->schedule);
     p->requests = NULL;
 }
 
+static int goes_on(int way)
+{
+    return way == SEND_F || way == RECV_B;
+}
+
+/* The last stage goes on at the first, with the next chunk. */
 static int peer_of(const tri_pipeline *p, int way)
 {
-    return p->stage + (way == SEND_F || way == RECV_B ? 1 : -1);
+    return (p->stage + (goes_on(way) ? 1 : p->stages - 1)) % p->stages;
+}
+
+/* A message is named by the chunk on the far side of the border that it
+ * crosses, its micro-batch and its direction. */
+static int tag_of(const tri_pipeline *p, int way, tri_op op)
+{
+    int chunk = op.chunk + (goes_on(way) && p->stage == p->stages - 1);
+
+    return 2 * (chunk * p->m + op.k) + (way == RECV_B || way == SEND_B);
 }
 
 static void await(tri_pipeline *p, int slot, int way)
@@ -77,7 +90,7 @@ static void await(tri_pipeline *p, int slot, int way)
  * has not begun to come is taken back, the rest is left to MPI. */
 static void abandon(tri_pipeline *p)
 {
-    for (int i = 0; i < p->schedule.slots * WAYS; i++) {
+    for (int i = 0; i < p->schedule->slots * WAYS; i++) {
         MPI_Request *r = &p->requests[i];
         int done = *r == MPI_REQUEST_NULL;
 
@@ -90,15 +103,12 @@ static void abandon(tri_pipeline *p)
     }
 }
 
-/* Start a message: forward ones have even tags, backward ones odd. */
-static void start(tri_pipeline *p, int way, tri_port port, int k)
+static void start(tri_pipeline *p, int way, tri_port port, tri_op op)
 {
-    int slot = k % p->schedule.slots;
-    int forward = way == RECV_F || way == SEND_F;
-    int peer = peer_of(p, way);
-    tri_real *at = p->ops->port(p->model, port, slot);
-    int count = (int)p->ops->port_count(p->model), tag = 2 * k + !forward;
-    MPI_Request *r = request(p, slot, way);
+    int peer = peer_of(p, way), tag = tag_of(p, way, op);
+    tri_real *at = p->ops->port(p->model, port, op.slot);
+    int count = (int)p->ops->port_count(p->model);
+    MPI_Request *r = request(p, op.slot, way);
     int rc;
 
     if (*p->link != TRI_OK) {
@@ -117,16 +127,14 @@ static void start(tri_pipeline *p, int way, tri_port port, int k)
 /* A buffer is written again only when its last send is over. */
 static void compute(tri_pipeline *p, tri_op op)
 {
-    int slot = op.k % p->schedule.slots;
-
     if (op.kind == TRI_OP_F) {
-        await(p, slot, SEND_F);
-        await(p, slot, RECV_F);
-        p->ops->forward(p->model, slot);
+        await(p, op.slot, SEND_F);
+        await(p, op.slot, RECV_F);
+        p->ops->forward(p->model, op.slot);
     } else {
-        await(p, slot, SEND_B);
-        await(p, slot, RECV_B);
-        p->ops->backward(p->model, slot);
+        await(p, op.slot, SEND_B);
+        await(p, op.slot, RECV_B);
+        p->ops->backward(p->model, op.slot);
     }
 }
 
@@ -135,12 +143,12 @@ tri_status tri_pipeline_run(tri_pipeline *p, int64_t step, int64_t first_sample,
 {
     int i;
 
-    for (i = 0; i < p->schedule.n && *p->link == TRI_OK; i++) {
-        tri_op op = p->schedule.ops[i];
+    for (i = 0; i < p->schedule->n && *p->link == TRI_OK; i++) {
+        tri_op op = p->schedule->ops[i];
 
         switch (op.kind) {
         case TRI_OP_F:
-            p->ops->load(p->model, op.k % p->schedule.slots, step,
+            p->ops->load(p->model, op.slot, step,
                          first_sample + (int64_t)op.k * micro_batch);
             compute(p, op);
             break;
@@ -148,20 +156,20 @@ tri_status tri_pipeline_run(tri_pipeline *p, int64_t step, int64_t first_sample,
             compute(p, op);
             break;
         case TRI_OP_RECV_F:
-            start(p, RECV_F, TRI_PORT_IN, op.k);
+            start(p, RECV_F, TRI_PORT_IN, op);
             break;
         case TRI_OP_SEND_F:
-            start(p, SEND_F, TRI_PORT_OUT, op.k);
+            start(p, SEND_F, TRI_PORT_OUT, op);
             break;
         case TRI_OP_RECV_B:
-            start(p, RECV_B, TRI_PORT_D_OUT, op.k);
+            start(p, RECV_B, TRI_PORT_D_OUT, op);
             break;
         case TRI_OP_SEND_B:
-            start(p, SEND_B, TRI_PORT_D_IN, op.k);
+            start(p, SEND_B, TRI_PORT_D_IN, op);
             break;
         }
     }
-    for (i = 0; i < p->schedule.slots; i++) {
+    for (i = 0; i < p->schedule->slots; i++) {
         await(p, i, SEND_F);
         await(p, i, SEND_B);
     }

@@ -15,19 +15,19 @@
 typedef struct tri_pipeline {
     const tri_model_ops *ops;
     tri_model *model;
-    tri_schedule schedule;
+    const tri_schedule *schedule;
     MPI_Comm comm; /* of the axis; MPI_COMM_NULL: one stage */
-    int stage, stages;
+    int stage, stages, m;
     MPI_Request *requests; /* 4 x slots */
     tri_status *link;      /* shared with the group's collectives (coll.h) */
     int entangled;         /* MPI may still write into the model's ports */
 } tri_pipeline;
 
-/* Borrows model, comm and, set before the
- * first run, link until fini.  [out] `out`.  TRI_ENOMEM. */
+/* Borrows model, schedule (of `stage` in a pipeline of that shape) and, set
+ * before the first run, comm and link until fini.  [out] `out`.  TRI_ENOMEM. */
 tri_status tri_pipeline_init(const tri_model_ops *ops, tri_model *model,
-                             tri_schedule_kind kind, int stages, int stage,
-                             int m, tri_pipeline *out);
+                             const tri_schedule_shape *shape, int stage,
+                             const tri_schedule *schedule, tri_pipeline *out);
 void tri_pipeline_fini(tri_pipeline *p);
 /*
  * All micro-batches of step `step`, forward and backward: micro-batch k has

@@ -3,9 +3,15 @@
  * stage in their order; pp.c runs them; tri_schedule_check proves a set of
  * them.  Pure: no communicator, no clock.
  *
- * Micro-batch k lives in slot k mod `slots` from its receive (or forward) to
- * its backward.  Receives are posted as early as their slot allows, so every
- * send finds its receive posted.
+ * A pipeline of `stages` ranks with `chunks` parts of the network on each has
+ * stages x chunks parts: part number chunk x stages + stage is chunk `chunk`
+ * of stage `stage`, so what leaves the last stage goes on at the first with
+ * the next chunk.
+ *
+ * A slot is the memory of one micro-batch in one chunk.  Each chunk has its
+ * own, and micro-batch k lives in number k mod n of its n, from its receive
+ * (or forward) to its backward.  Receives are posted as early as their slot
+ * allows, so every send finds its receive posted.
  */
 #ifndef TRI_MPI_WORKERS_SCHEDULE_H
 #define TRI_MPI_WORKERS_SCHEDULE_H
@@ -24,34 +30,49 @@ typedef enum tri_op_kind {
 typedef struct tri_op {
     tri_op_kind kind;
     int k; /* micro-batch */
+    int chunk;
+    int slot; /* of the stage */
 } tri_op;
 
 typedef enum tri_schedule_kind {
-    TRI_SCHEDULE_GPIPE, /* all forwards, then all backwards */
-    TRI_SCHEDULE_1F1B   /* min(m, p - 1 - stage) forwards ahead, then one
-                         * forward and one backward in turn */
+    TRI_SCHEDULE_GPIPE,      /* all forwards, then all backwards */
+    TRI_SCHEDULE_1F1B,       /* min(m, p - 1 - stage) forwards ahead, then one
+                              * forward and one backward in turn */
+    TRI_SCHEDULE_INTERLEAVED /* the same with chunks (Narayanan et al. 2021): p
+                              * micro-batches through one chunk, then through
+                              * the next; 2 (p - 1 - stage) + (chunks - 1) p
+                              * forwards ahead.  With one chunk it is 1f1b */
 } tri_schedule_kind;
 
 typedef struct tri_schedule {
     tri_op *ops;
     int n;
-    int slots;
+    int slots;     /* of all chunks: most micro-batches of each alive at once */
+    int *chunk_of; /* of each slot; ascending */
 } tri_schedule;
 
-/* Micro-batches alive at a time: m for gpipe, min(m, p - stage) for 1f1b. */
-int tri_schedule_slots(tri_schedule_kind kind, int stages, int stage, int m);
-/* The operations of `stage` of `stages` with m micro-batches.  [out] `out`:
- * owned; tri_schedule_fini.  TRI_ENOMEM. */
-tri_status tri_schedule_init(tri_schedule_kind kind, int stages, int stage,
-                             int m, tri_schedule *out);
+/* A pipeline's shape. */
+typedef struct tri_schedule_shape {
+    tri_schedule_kind kind;
+    int stages;
+    int chunks; /* 1 but for INTERLEAVED */
+    int m;      /* micro-batches; with more than one chunk p divides it */
+} tri_schedule_shape;
+
+/* The operations of `stage`.  [out] `out`: owned; tri_schedule_fini.
+ * TRI_ENOMEM. */
+tri_status tri_schedule_init(const tri_schedule_shape *shape, int stage,
+                             tri_schedule *out);
 void tri_schedule_fini(tri_schedule *s);
 /*
  * Prove the schedules at[0..stages) of one pipeline: every micro-batch goes
- * forward and backward once on every stage, forward first, backwards in the
- * order of micro-batches; no slot is used again before its backward; all
- * messages match; and it ends even where no send completes before its
- * receive is posted.  TRI_EINTERNAL with what is wrong; TRI_ENOMEM.
+ * forward and backward once through every chunk of every stage, forward first,
+ * backwards of a chunk in the order of micro-batches; no slot is used again
+ * before its backward; all messages match; and it ends even where no send
+ * completes before its receive is posted.  TRI_EINTERNAL with what is wrong;
+ * TRI_ENOMEM.
  */
-tri_status tri_schedule_check(const tri_schedule *at, int stages, int m);
+tri_status tri_schedule_check(const tri_schedule *at,
+                              const tri_schedule_shape *shape);
 
 #endif

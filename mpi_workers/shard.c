@@ -31,12 +31,12 @@ int64_t tri_shard_sample(const tri_layout *l, int dp_i, int k)
            (int64_t)k * l->micro_batch;
 }
 
-void tri_shard_layers(int layers, int stages, int stage, int *first, int *n)
+void tri_shard_layers(int layers, int parts, int part, int *first, int *n)
 {
-    int each = layers / stages, more = layers % stages;
+    int each = layers / parts, more = layers % parts;
 
-    *n = each + (stage < more);
-    *first = stage * each + (stage < more ? stage : more);
+    *n = each + (part < more);
+    *first = part * each + (part < more ? part : more);
 }
 
 /* One rule: what is said of it when `ok` is false. */
@@ -66,13 +66,26 @@ static tri_status check_sizes(const tri_layout *l, int ranks)
 static tri_status check_built(const tri_layout *l)
 {
     RULE(l->zero == 0, "zero %d is not built yet", l->zero);
-    RULE(l->virtual_stages <= 1, "virtual %d is not built yet",
-         l->virtual_stages);
-    RULE(l->schedule == 0 || l->schedule == 1,
-         "schedule interleaved is not built yet");
     RULE(l->recompute == 0, "recompute is not built yet");
     RULE(l->overlap == 0, "overlap is not built yet");
     RULE(l->threads <= 1, "threads %d is not built yet", l->threads);
+    return TRI_OK;
+}
+
+static tri_status check_schedule(const tri_layout *l)
+{
+    int m = tri_shard_micro_batches(l), v = l->virtual_stages;
+
+    RULE(v >= 1 && v <= TRI_MAX_CHUNKS, "virtual %d: from 1 to %d", v,
+         TRI_MAX_CHUNKS);
+    RULE(l->schedule >= 0 && l->schedule <= 2, "schedule %d: there is none",
+         l->schedule);
+    RULE(v == 1 || l->pp > 1, "virtual needs pp > 1: virtual %d", v);
+    RULE(v == 1 || l->schedule == 2,
+         "virtual needs schedule interleaved: virtual %d", v);
+    RULE(l->schedule != 2 || m % l->pp == 0,
+         "micro-batches %% pp == 0 for schedule interleaved: %d %% %d is not 0",
+         m, l->pp);
     return TRI_OK;
 }
 
@@ -93,6 +106,9 @@ static tri_status check_gpt(const tri_gpt_spec *g, const tri_layout *l)
          "sequence %% tp == 0: %d %% %d is not 0", g->sequence, l->tp);
     RULE(l->pp <= g->layers, "pp <= layers: %d stages for %d layers", l->pp,
          g->layers);
+    RULE(l->virtual_stages == 1 || g->layers % (l->pp * l->virtual_stages) == 0,
+         "layers %% (pp * virtual) == 0: %d %% (%d * %d) is not 0", g->layers,
+         l->pp, l->virtual_stages);
     return TRI_OK;
 }
 
@@ -110,6 +126,7 @@ tri_status tri_shard_check(const tri_model_spec *model, const tri_layout *l,
 {
     TRI_TRY(check_sizes(l, ranks));
     TRI_TRY(check_built(l));
+    TRI_TRY(check_schedule(l));
     switch (model->kind) {
     case TRI_MODEL_GPT:
         return check_gpt(&model->u.gpt, l);

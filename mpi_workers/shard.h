@@ -7,6 +7,9 @@
 
 #include "trireme/study.h"
 
+/* Parts of the network on one stage (virtual), at most. */
+#define TRI_MAX_CHUNKS 64
+
 /* A rank's place in the mesh: rank = tp_i + tp (dp_i + dp pp_i). */
 typedef struct tri_coord {
     int dp, tp, pp;
@@ -22,11 +25,11 @@ int tri_shard_micro_batches(const tri_layout *l);
  * `dp_i`. */
 int64_t tri_shard_sample(const tri_layout *l, int dp_i, int k);
 /*
- * Layers [first, first + n) of stage `stage`: as even as can be; where it
- * does not divide, the earlier stages have one more, since the last has the
- * head.  layers >= stages.
+ * Layers [first, first + n) of part `part` of a pipeline of `parts`: as even as
+ * can be; where it does not divide, the earlier parts have one more, since the
+ * last has the head.  layers >= parts.
  */
-void tri_shard_layers(int layers, int stages, int stage, int *first, int *n);
+void tri_shard_layers(int layers, int parts, int part, int *first, int *n);
 /*
  * Whether the engine can run this layout of this model on `ranks` ranks.
  * TRI_EINFEASIBLE, and the sentence names the rule that refuses.

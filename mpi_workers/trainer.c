@@ -25,11 +25,15 @@ static tri_status create_gpt(const tri_trainer_setup *s, const tri_place *place,
                            .ffn = g->ffn,
                            .tied = g->tied};
     tri_text text = {.bytes = s->text, .n = s->text_bytes, .seed = s->seed};
-    tri_gpt_part part;
+    tri_gpt_part parts[TRI_MAX_CHUNKS];
+    int c;
 
-    tri_shard_layers(g->layers, place->stages, place->stage, &part.first_layer,
-                     &part.n_layers);
-    return tri_gpt_create(&shape, place, &part, &text, out);
+    for (c = 0; c < place->chunks; c++) {
+        tri_shard_layers(g->layers, place->stages * place->chunks,
+                         c * place->stages + place->stage,
+                         &parts[c].first_layer, &parts[c].n_layers);
+    }
+    return tri_gpt_create(&shape, place, parts, &text, out);
 }
 
 static tri_status create_mlp(const tri_trainer_setup *s, const tri_place *place,
@@ -47,11 +51,12 @@ static tri_status create_mlp(const tri_trainer_setup *s, const tri_place *place,
 static tri_status create_model(tri_trainer *t, const tri_trainer_setup *s)
 {
     const tri_layout *l = &t->layout;
-    int m = tri_shard_micro_batches(l);
     tri_place place = {.stage = t->at.pp,
                        .stages = l->pp,
+                       .chunks = t->shape.chunks,
                        .micro_batch = l->micro_batch,
-                       .slots = tri_schedule_slots(t->kind, l->pp, t->at.pp, m),
+                       .slots = t->schedule.slots,
+                       .chunk_of = t->schedule.chunk_of,
                        .global_batch = l->global_batch,
                        .products = &t->products};
 
@@ -101,7 +106,18 @@ static tri_status measure(tri_trainer *t, uint64_t *bytes)
     return st;
 }
 
-/* Everything of one rank that needs no other: checks, model, schedule. */
+static tri_schedule_shape shape_of(const tri_layout *l)
+{
+    static const tri_schedule_kind kinds[] = {
+            TRI_SCHEDULE_GPIPE, TRI_SCHEDULE_1F1B, TRI_SCHEDULE_INTERLEAVED};
+
+    return (tri_schedule_shape){.kind = kinds[l->schedule],
+                                .stages = l->pp,
+                                .chunks = l->virtual_stages,
+                                .m = tri_shard_micro_batches(l)};
+}
+
+/* Everything of one rank that needs no other: checks, schedule, model. */
 static tri_status plan(tri_trainer *t, const tri_trainer_setup *s, int rank,
                        int ranks)
 {
@@ -110,7 +126,7 @@ static tri_status plan(tri_trainer *t, const tri_trainer_setup *s, int rank,
     TRI_TRY(tri_shard_check(s->model, l, ranks));
     t->layout = *l;
     t->at = tri_shard_coord(l, rank);
-    t->kind = l->schedule == 0 ? TRI_SCHEDULE_GPIPE : TRI_SCHEDULE_1F1B;
+    t->shape = shape_of(l);
     t->way = s->way;
     t->optimizer = s->optimizer;
     t->clip = s->clip;
@@ -119,10 +135,11 @@ static tri_status plan(tri_trainer *t, const tri_trainer_setup *s, int rank,
                      .part = t->at.tp,
                      .by_rows = l->sequence_parallel};
     tri_tp_products(&t->tp, &t->products);
+    TRI_TRY(tri_schedule_init(&t->shape, t->at.pp, &t->schedule));
     TRI_TRY(create_model(t, s));
     t->table = t->ops->tensors(t->model);
-    return tri_pipeline_init(t->ops, t->model, t->kind, l->pp, t->at.pp,
-                             tri_shard_micro_batches(l), &t->pipeline);
+    return tri_pipeline_init(t->ops, t->model, &t->shape, t->at.pp,
+                             &t->schedule, &t->pipeline);
 }
 
 static tri_status check_text(const tri_trainer_setup *s)
@@ -162,6 +179,7 @@ static void drop_local(tri_trainer *t)
     if (t->model) {
         t->ops->destroy(t->model);
     }
+    tri_schedule_fini(&t->schedule);
     tri_region_destroy(t->region);
     free(t);
     n_alive--;

@@ -13,7 +13,8 @@
 struct tri_trainer {
     tri_layout layout;
     tri_coord at;
-    tri_schedule_kind kind;
+    tri_schedule_shape shape; /* of the pipeline */
+    tri_schedule schedule;    /* of this stage */
     tri_adamw optimizer;
     double clip;
     tri_coll_way way;

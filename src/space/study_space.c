@@ -348,21 +348,16 @@ static int has_unbuilt_value(const tri_yaml *e, const char *name)
 {
     static const struct {
         const char *name, *built;
-    } rows[] = {{"zero", "0"},       {"recompute", "none"}, {"virtual", "1"},
-                {"overlap", "none"}, {"threads", "1"},      {"gemm", "blas"}};
+    } rows[] = {{"zero", "0"},
+                {"recompute", "none"},
+                {"overlap", "none"},
+                {"threads", "1"},
+                {"gemm", "blas"}};
     const tri_yaml *list = tri_yaml_get(e, "choice"), *item;
     int i;
 
     if (!e) {
         return 0;
-    }
-    if (strcmp(name, "schedule") == 0) {
-        for (item = list ? list->first : NULL; item; item = item->next) {
-            if (tri_reader_is(item, "interleaved")) {
-                return 1;
-            }
-        }
-        return tri_reader_is(e, "interleaved");
     }
     for (i = 0; i < TRI_COUNT_OF(rows); i++) {
         if (strcmp(rows[i].name, name) != 0) {

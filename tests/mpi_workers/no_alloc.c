@@ -67,17 +67,22 @@ static const tri_model_spec model = {.kind = TRI_MODEL_GPT,
                                                .ffn = 64,
                                                .tied = 1}};
 
-static tri_trainer *open_trainer(MPI_Comm comm, int dp, int tp, int pp,
-                                 int schedule)
+/* The rest of a layout. */
+typedef struct shape {
+    int dp, tp, pp, schedule, chunks, by_rows;
+} shape;
+
+static tri_trainer *open_trainer(MPI_Comm comm, shape z)
 {
     tri_trainer_setup s = {.model = &model,
-                           .layout = {.dp = dp,
-                                      .tp = tp,
-                                      .pp = pp,
-                                      .virtual_stages = 1,
+                           .layout = {.dp = z.dp,
+                                      .tp = z.tp,
+                                      .pp = z.pp,
+                                      .virtual_stages = z.chunks,
+                                      .sequence_parallel = z.by_rows,
                                       .micro_batch = 1,
                                       .global_batch = 8,
-                                      .schedule = schedule,
+                                      .schedule = z.schedule,
                                       .threads = 1},
                            .seed = 1,
                            .optimizer = {1e-3, 0.9, 0.95, 1e-8, 0.01},
@@ -96,16 +101,16 @@ static tri_trainer *open_trainer(MPI_Comm comm, int dp, int tp, int pp,
 
 static void no_calls_of_ours(void **state)
 {
-    static const int axes[][4] = {
-            {4, 1, 1, 1}, {1, 4, 1, 1}, {1, 1, 4, 1}, {2, 1, 2, 0}};
+    static const shape shapes[] = {{4, 1, 1, 1, 1, 0}, {1, 4, 1, 1, 1, 0},
+                                   {1, 1, 4, 1, 1, 0}, {2, 1, 2, 0, 1, 0},
+                                   {1, 2, 2, 1, 1, 1}, {2, 1, 2, 2, 2, 0}};
     tri_step step;
     size_t i;
     int k;
 
     (void)state;
-    for (i = 0; i < sizeof axes / sizeof axes[0]; i++) {
-        const int *a = axes[i];
-        tri_trainer *t = open_trainer(MPI_COMM_WORLD, a[0], a[1], a[2], a[3]);
+    for (i = 0; i < sizeof shapes / sizeof shapes[0]; i++) {
+        tri_trainer *t = open_trainer(MPI_COMM_WORLD, shapes[i]);
 
         calls = 0;
         for (k = 0; k < 4; k++) {
@@ -118,7 +123,7 @@ static void no_calls_of_ours(void **state)
 
 static void heap_stands_still(void **state)
 {
-    tri_trainer *t = open_trainer(MPI_COMM_SELF, 1, 1, 1, 1);
+    tri_trainer *t = open_trainer(MPI_COMM_SELF, (shape){1, 1, 1, 1, 1, 0});
     struct mallinfo2 before, after;
     tri_step step;
     int k;

@@ -105,7 +105,7 @@ static void the_manuals_example(void **state)
     assert_string_equal(text, "peak_bytes <= 2 GiB");
     assert_true(tri_study_objective(s, &m, 4) == 100);
     assert_int_equal(s->n_unbuilt, 0);
-    assert_int_equal(s->n_notes, 3); /* zero, schedule, recompute */
+    assert_int_equal(s->n_notes, 2); /* zero, recompute */
     tri_study_destroy(s);
 }
 
