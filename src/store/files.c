@@ -163,6 +163,18 @@ static tri_status fenced(int epoch)
                     epoch);
 }
 
+/* A later opening has folded it in; unless the folder is gone, of which nobody
+ * else is to blame. */
+static tri_status own_is_gone(const tri_files *files, int epoch)
+{
+    struct stat info;
+
+    if (stat(files->dir, &info) != 0) {
+        return tri_sys_fail(TRI_EIO, "find the folder", files->dir);
+    }
+    return fenced(epoch);
+}
+
 tri_status tri_files_fence(const tri_files *files, int epoch, int fd)
 {
     char own[TRI_PATH_BYTES];
@@ -175,8 +187,10 @@ tri_status tri_files_fence(const tri_files *files, int epoch, int fd)
     if (fstat(fd, &by_fd) != 0) {
         return tri_sys_fail(TRI_EIO, "look at", own);
     }
-    if (stat(own, &by_name) != 0 || by_name.st_ino != by_fd.st_ino ||
-        by_name.st_dev != by_fd.st_dev) {
+    if (stat(own, &by_name) != 0) {
+        return own_is_gone(files, epoch);
+    }
+    if (by_name.st_ino != by_fd.st_ino || by_name.st_dev != by_fd.st_dev) {
         return fenced(epoch);
     }
     TRI_TRY(tri_files_list(files, TRI_FILE_JOURNAL, &epochs, &n));

@@ -11,7 +11,7 @@
 #include "tests/tri_cmocka.h"
 
 #include "src/store/sys.h"
-#include "tests/store/inspect.h"
+#include "tests/store/expect.h"
 #include "tests/store/scratch.h"
 #include "tests/store/tiny.h"
 
@@ -24,8 +24,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define DIED   99
-#define TRIALS 12
+#define DIED 99
 
 typedef enum fault {
     FAULT_BEFORE, /* dies before the call */
@@ -185,76 +184,6 @@ static int drive(const tiny_settings *settings, fault how, int64_t n)
     return WEXITSTATUS(status);
 }
 
-/* ---- what must hold ---------------------------------------------------- */
-
-static void check_history(const char *path, int64_t least, int64_t n)
-{
-    tri_history *h = NULL;
-    tri_ctl *ctl = NULL;
-    tri_replay replay;
-
-    if (least == 0 && !tri_record_exists(path)) {
-        return;
-    }
-    if (tri_history_read(path, &h) != TRI_OK) {
-        fail_msg("call %lld: %s", (long long)n, tri_error_last()->sentence);
-    }
-    if (tri_history_n(h) < least) {
-        fail_msg("call %lld: %lld events are lost", (long long)n,
-                 (long long)(least - tri_history_n(h)));
-    }
-    assert_int_equal(tri_history_replay(h, &ctl, &replay), TRI_OK);
-    assert_int_equal(replay.mismatches, 0);
-    tri_ctl_destroy(ctl);
-    tri_history_destroy(h);
-}
-
-static void check_end(const char *dir, const char *path, int64_t n)
-{
-    tri_history *h = NULL;
-    tri_ctl *ctl = NULL;
-    tri_replay replay;
-    int64_t run, ended = 0;
-
-    assert_int_equal(tri_history_read(path, &h), TRI_OK);
-    assert_int_equal(tri_history_replay(h, &ctl, &replay), TRI_OK);
-    assert_int_equal(replay.mismatches, 0);
-    for (run = 0; run < tri_ctl_n_runs(ctl); ++run) {
-        tri_run_view view;
-
-        tri_ctl_run(ctl, run, &view);
-        ended += view.state == TRI_RUN_ENDED;
-    }
-    if (!inspect_sound(path) || inspect_rows(path, "runs") != ended ||
-        inspect_rows(path, "trials") != TRIALS ||
-        inspect_rows(path, "events") != replay.events) {
-        fail_msg("call %lld: the tables are not whole", (long long)n);
-    }
-    if (scratch_count(dir, "") != 2) { /* file and .exit */
-        scratch_list(dir);
-        fail_msg("call %lld: files are left over", (long long)n);
-    }
-    tri_ctl_destroy(ctl);
-    tri_history_destroy(h);
-}
-
-/* An opening that a full disk ends has said so. */
-static void check_exit(const char *path, int64_t n)
-{
-    char name[600], text[64] = "";
-    FILE *file;
-
-    snprintf(name, sizeof name, "%s.exit", path);
-    file = fopen(name, "re");
-    if (!file) {
-        fail_msg("call %lld: no .exit", (long long)n);
-        return;
-    }
-    assert_non_null(fgets(text, sizeof text, file));
-    fclose(file);
-    assert_memory_equal(text, "{\"status\": ", 11);
-}
-
 /* ---- scenarios --------------------------------------------------------- */
 
 typedef struct fixture {
@@ -305,9 +234,9 @@ static int try_at(fixture *f, const tiny_settings *settings, fault how,
     if (how != FAULT_FULL && result != DIED) {
         fail_msg("call %lld: the child ended with %d", (long long)n, result);
     }
-    check_history(f->path, seen->returned, n);
+    expect_history(f->path, seen->returned, n);
     if (how == FAULT_FULL && seen->returned > before) {
-        check_exit(f->path, n);
+        expect_exit(f->path, n);
     }
     tiny_defaults(&again, f->path);
     again.resume = 1;
@@ -316,7 +245,7 @@ static int try_at(fixture *f, const tiny_settings *settings, fault how,
         fail_msg("call %lld: the resumed study ended with %d", (long long)n,
                  result);
     }
-    check_end(f->dir, f->path, n);
+    expect_end(f->dir, f->path, n);
     return 1;
 }
 
@@ -405,27 +334,6 @@ static void drained(void **state)
     }
 }
 
-/* The last segment cut at every byte of its last records. */
-static void torn(void **state)
-{
-    fixture *f = *state;
-    tiny_settings settings;
-    char segment[600];
-    struct stat info;
-    off_t cut;
-
-    begin(f, &settings, -1, 30);
-    snprintf(segment, sizeof segment, "%s.journal.1", f->path);
-    for (cut = 1; cut < 300; cut += 1 + cut / 40) {
-        scratch_copy(f->start, f->dir);
-        assert_int_equal(stat(segment, &info), 0);
-        assert_int_equal(truncate(segment, info.st_size - cut), 0);
-        check_history(f->path, 20, cut);
-        assert_int_equal(drive(&settings, FAULT_BEFORE, 0), 0);
-        check_end(f->dir, f->path, cut);
-    }
-}
-
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -435,7 +343,6 @@ int main(void)
             TEST(resumed_from_segments),
             TEST(resumed_from_a_folded_file),
             TEST(drained),
-            TEST(torn),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
