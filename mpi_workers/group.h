@@ -7,8 +7,13 @@
  * (MPI_Comm_create_group, so only members take part).  It is kept afterwards
  * while every member's cache has room, else freed by all.
  *
- * One thread; all waits are bounded.  MPI_Comm_create_group, which never
- * returns where a member died in it, is watched (watchdog.h).
+ * One thread; all waits are bounded, but for MPI_Comm_create_group: it never
+ * returns where a member dies in it, is no request, and MPI has nothing to take
+ * a call back by.  All members have just been heard when they enter it, so what
+ * is left is the tenth of a millisecond that it takes, once for each rank set;
+ * who is stuck there all the same is ended with its process (watchdog.h) and
+ * struck like the one that died.  Survivors could only stay if groups were made
+ * without MPI, and then a plugin would have no communicator to train on.
  */
 #ifndef TRI_MPI_WORKERS_GROUP_H
 #define TRI_MPI_WORKERS_GROUP_H
