@@ -161,6 +161,7 @@ int tri_worker_receive(tri_worker *w, tri_message *out)
 
 typedef struct pending { /* an assignment that waits for its go */
     int is;
+    int64_t refused; /* else the run that it was refused for, or -1 */
     tri_assignment a;
 } pending;
 
@@ -181,6 +182,7 @@ static void on_assign(tri_worker *w, pending *p, const tri_cmd_assign *assign)
     tri_error_clear();
     st = tri_assignment_init(&p->a, w, assign);
     p->is = st == TRI_OK;
+    p->refused = p->is ? -1 : assign->run;
     memset(&m, 0, sizeof m);
     m.kind = TRI_MSG_READY;
     m.u.ready = (tri_msg_ready){
@@ -194,6 +196,9 @@ static void on_assign(tri_worker *w, pending *p, const tri_cmd_assign *assign)
 
 static void on_go(tri_worker *w, pending *p, const tri_cmd_go *go)
 {
+    if (!p->is && p->refused == go->run) {
+        return; /* rank 0 had not heard of it yet */
+    }
     if (!p->is || p->a.run != go->run || p->a.attempt != go->attempt) {
         TRI_LOG(TRI_LOG_WARN, "go for run %lld, which was not assigned",
                 (long long)go->run);
@@ -262,7 +267,7 @@ static void obey(tri_worker *w, pending *p, const tri_message *m)
 
 static void serve(tri_worker *w)
 {
-    pending p = {0};
+    pending p = {.refused = -1};
     tri_pause pause = {0};
     tri_message m;
 

@@ -55,7 +55,8 @@ tri_status tri_driver_feed(tri_driver *d, tri_event *event)
     if (event->kind == TRI_EV_FINISHED) {
         tri_driver_say_slow(d);
     }
-    return tri_driver_carry_out(d, &commands);
+    TRI_TRY(tri_driver_carry_out(d, &commands));
+    return tri_driver_form(d);
 }
 
 /* Time passes: only where the inbox is empty, so that nothing is judged late

@@ -36,6 +36,7 @@ typedef struct tri_forming { /* a run whose members have not all answered */
     int64_t run;
     int32_t attempt;
     int n, n_ready;
+    int is_sure; /* its only rank has just spoken: nobody is waited for */
     int32_t *ranks;
     unsigned char *ready;
 } tri_forming;
@@ -98,6 +99,9 @@ int tri_driver_receive(tri_driver *d, int most);
 /* Members answer `assign` for this run from now on. */
 tri_status tri_driver_expect(tri_driver *d, const tri_cmd_assign *assign);
 void tri_driver_forget_forming(tri_driver *d);
+/* Once the commands of an event are carried out: the groups that need not be
+ * waited for are formed. */
+tri_status tri_driver_form(tri_driver *d);
 
 /* ---- outbox.c: commands to messages ------------------------------------ */
 

@@ -15,6 +15,8 @@
 
 /* Messages that the mean time between them is taken over. */
 #define LATELY 64
+/* A rank that has said something within this is there. */
+#define JUST_S 0.05
 
 /* ---- forming ----------------------------------------------------------- */
 
@@ -58,11 +60,22 @@ static void drop_stale(tri_driver *d, const tri_cmd_assign *assign)
     }
 }
 
+/* That all members answer before any goes is for their sake: none is to wait
+ * for one that will not come.  A rank alone waits for nobody, and where it has
+ * just spoken its answer would tell nothing new; only an agent may still be
+ * busy with the end of its last process. */
+static int is_sure(const tri_driver *d, const tri_cmd_assign *assign)
+{
+    return assign->n_ranks == 1 && d->study->model.kind != TRI_MODEL_PROCESS &&
+           tri_now() - d->peers[assign->ranks[0]].heard_s < JUST_S;
+}
+
 tri_status tri_driver_expect(tri_driver *d, const tri_cmd_assign *assign)
 {
     size_t n = (size_t)assign->n_ranks;
     tri_forming f = {.run = assign->run,
                      .attempt = assign->attempt,
+                     .is_sure = is_sure(d, assign),
                      .n = assign->n_ranks};
 
     drop_stale(d, assign);
@@ -88,7 +101,8 @@ tri_status tri_driver_expect(tri_driver *d, const tri_cmd_assign *assign)
     return TRI_OK;
 }
 
-static tri_status fail_forming(tri_driver *d, int i, const tri_msg_ready *m)
+/* A member cannot take part in what it was assigned. */
+static tri_status fail_run(tri_driver *d, const tri_msg_ready *m)
 {
     tri_event event;
     tri_ev_outcome *o = &event.u.outcome;
@@ -105,14 +119,51 @@ static tri_status fail_forming(tri_driver *d, int i, const tri_msg_ready *m)
     o->peak_bytes = o->rss_bytes = o->checkpoint_bytes = -1;
     o->checkpoint = "";
     o->checkpoint_step = -1;
-    drop_forming(d, i);
     return tri_driver_feed(d, &event);
+}
+
+static tri_status feed_formed(tri_driver *d, int64_t run, int32_t attempt)
+{
+    tri_event event;
+
+    memset(&event, 0, sizeof event);
+    event.kind = TRI_EV_FORMED;
+    event.u.formed = (tri_ev_formed){run, attempt};
+    return tri_driver_feed(d, &event);
+}
+
+tri_status tri_driver_form(tri_driver *d)
+{
+    int i = 0;
+
+    while (i < d->n_forming && !d->ended) {
+        tri_forming f = d->forming[i];
+
+        if (!f.is_sure) {
+            i++;
+            continue;
+        }
+        drop_forming(d, i); /* feeding may add others: begin again */
+        TRI_TRY(feed_formed(d, f.run, f.attempt));
+        i = 0;
+    }
+    return TRI_OK;
+}
+
+/* Whether `from` leads `run`: only leaders report. */
+static int leads(const tri_driver *d, int64_t run, int from)
+{
+    tri_run_view v;
+
+    if (run < 0 || run >= tri_ctl_n_runs(d->ctl)) {
+        return 0;
+    }
+    tri_ctl_run(d->ctl, run, &v);
+    return v.n_ranks > 0 && v.ranks[0] == from;
 }
 
 static tri_status on_ready(tri_driver *d, const tri_msg_ready *m, int from)
 {
-    tri_event event;
-
     for (int i = 0; i < d->n_forming; i++) {
         tri_forming *f = &d->forming[i];
         int at = f->run == m->run && f->attempt == m->attempt ? member(f, from)
@@ -122,7 +173,8 @@ static tri_status on_ready(tri_driver *d, const tri_msg_ready *m, int from)
             continue;
         }
         if (m->status != TRI_OK) {
-            return fail_forming(d, i, m);
+            drop_forming(d, i);
+            return fail_run(d, m);
         }
         f->n_ready += !f->ready[at];
         f->ready[at] = 1;
@@ -130,10 +182,10 @@ static tri_status on_ready(tri_driver *d, const tri_msg_ready *m, int from)
             return TRI_OK;
         }
         drop_forming(d, i);
-        memset(&event, 0, sizeof event);
-        event.kind = TRI_EV_FORMED;
-        event.u.formed = (tri_ev_formed){m->run, m->attempt};
-        return tri_driver_feed(d, &event);
+        return feed_formed(d, m->run, m->attempt);
+    }
+    if (m->status != TRI_OK && leads(d, m->run, from)) {
+        return fail_run(d, m); /* it was not waited for */
     }
     TRI_LOG(TRI_LOG_DEBUG, "rank %d is ready for run %lld, which is over", from,
             (long long)m->run);
@@ -162,18 +214,6 @@ static void on_hello(tri_driver *d, const tri_msg_hello *m, int from)
     p->said_hello = 1;
     p->blind = m->blind;
     tri_greeting_note(d, m, from);
-}
-
-/* Whether `from` leads `run`: only leaders report. */
-static int leads(const tri_driver *d, int64_t run, int from)
-{
-    tri_run_view v;
-
-    if (run < 0 || run >= tri_ctl_n_runs(d->ctl)) {
-        return 0;
-    }
-    tri_ctl_run(d->ctl, run, &v);
-    return v.n_ranks > 0 && v.ranks[0] == from;
 }
 
 static int is_outcome(int kind)
