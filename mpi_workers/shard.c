@@ -31,12 +31,82 @@ int64_t tri_shard_sample(const tri_layout *l, int dp_i, int k)
            (int64_t)k * l->micro_batch;
 }
 
-void tri_shard_layers(int layers, int parts, int part, int *first, int *n)
+/* Costs of a token's forward, in multiplications.  Backward is twice that of
+ * everything, so only the proportions matter. */
+#define ELEMENT                                                                \
+    32 /* multiplications in the time that an element is touched               \
+        */
+
+static int64_t layer_cost(const tri_gpt_spec *g)
+{
+    int64_t h = g->hidden, f = g->ffn;
+
+    /* qkv and proj, up and down; scores and sums over half of the keys */
+    return 4 * h * h + 2 * h * f + g->sequence * h + ELEMENT * (6 * h + 2 * f);
+}
+
+static int64_t embedding_cost(const tri_gpt_spec *g)
+{
+    return (int64_t)ELEMENT * 2 * g->hidden;
+}
+
+static int64_t head_cost(const tri_gpt_spec *g)
+{
+    return (int64_t)g->vocab * (g->hidden + 2 * ELEMENT);
+}
+
+static void even_layers(int layers, int parts, int part, int *first, int *n)
 {
     int each = layers / parts, more = layers % parts;
 
     *n = each + (part < more);
     *first = part * each + (part < more ? part : more);
+}
+
+/* Layer by layer to where one more leaves the cheapest part; the earlier of
+ * equals.  Parts between the ends are all the same, so they are one number. */
+static void cost_layers(const tri_gpt_spec *g, int parts, int part, int *first,
+                        int *n)
+{
+    int64_t each = layer_cost(g), at_first = embedding_cost(g) + each,
+            at_last = head_cost(g) + each;
+    int inner = parts - 2, front = 1, middle = inner, back = 1, i;
+
+    for (i = parts; i < g->layers; i++) {
+        int64_t between = inner > 0 ? middle / inner * each : INT64_MAX;
+
+        if (at_first <= between && at_first <= at_last) {
+            front++;
+            at_first += each;
+        } else if (between <= at_last) {
+            middle++;
+        } else {
+            back++;
+            at_last += each;
+        }
+    }
+    if (part == 0) {
+        *first = 0;
+        *n = front;
+    } else if (part == parts - 1) {
+        *first = front + middle;
+        *n = back;
+    } else {
+        even_layers(middle, inner, part - 1, first, n);
+        *first += front;
+    }
+}
+
+void tri_shard_layers(const tri_gpt_spec *g, const tri_layout *l, int part,
+                      int *first, int *n)
+{
+    int parts = l->pp * l->virtual_stages;
+
+    if (l->split == 0 || parts == 1) {
+        even_layers(g->layers, parts, part, first, n);
+    } else {
+        cost_layers(g, parts, part, first, n);
+    }
 }
 
 /* One rule: what is said of it when `ok` is false. */
@@ -80,6 +150,7 @@ static tri_status check_schedule(const tri_layout *l)
          TRI_MAX_CHUNKS);
     RULE(l->schedule >= 0 && l->schedule <= 2, "schedule %d: there is none",
          l->schedule);
+    RULE(l->split == 0 || l->split == 1, "split %d: there is none", l->split);
     RULE(v == 1 || l->pp > 1, "virtual needs pp > 1: virtual %d", v);
     RULE(v == 1 || l->schedule == 2,
          "virtual needs schedule interleaved: virtual %d", v);
@@ -106,7 +177,11 @@ static tri_status check_gpt(const tri_gpt_spec *g, const tri_layout *l)
          "sequence %% tp == 0: %d %% %d is not 0", g->sequence, l->tp);
     RULE(l->pp <= g->layers, "pp <= layers: %d stages for %d layers", l->pp,
          g->layers);
-    RULE(l->virtual_stages == 1 || g->layers % (l->pp * l->virtual_stages) == 0,
+    RULE((int64_t)l->pp * l->virtual_stages <= g->layers,
+         "layers >= pp * virtual: %d layers for %d * %d parts", g->layers,
+         l->pp, l->virtual_stages);
+    RULE(l->virtual_stages == 1 || l->split != 0 ||
+                 g->layers % (l->pp * l->virtual_stages) == 0,
          "layers %% (pp * virtual) == 0: %d %% (%d * %d) is not 0", g->layers,
          l->pp, l->virtual_stages);
     return TRI_OK;

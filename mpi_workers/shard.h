@@ -25,11 +25,14 @@ int tri_shard_micro_batches(const tri_layout *l);
  * `dp_i`. */
 int64_t tri_shard_sample(const tri_layout *l, int dp_i, int k);
 /*
- * Layers [first, first + n) of part `part` of a pipeline of `parts`: as even as
- * can be; where it does not divide, the earlier parts have one more, since the
- * last has the head.  layers >= parts.
+ * Layers [first, first + n) of part `part` of the layout's pp x virtual.  Split
+ * `even`: as even as can be; where it does not divide, the earlier parts have
+ * one more, since the last has the head.  Split `cost`: so that the dearest part
+ * is as cheap as can be, embedding and head counted, by an estimate of their
+ * multiplications; each has a layer at least.  layers >= parts.
  */
-void tri_shard_layers(int layers, int parts, int part, int *first, int *n);
+void tri_shard_layers(const tri_gpt_spec *g, const tri_layout *l, int part,
+                      int *first, int *n);
 /*
  * Whether the engine can run this layout of this model on `ranks` ranks.
  * TRI_EINFEASIBLE, and the sentence names the rule that refuses.

@@ -29,8 +29,7 @@ static tri_status create_gpt(const tri_trainer_setup *s, const tri_place *place,
     int c;
 
     for (c = 0; c < place->chunks; c++) {
-        tri_shard_layers(g->layers, place->stages * place->chunks,
-                         c * place->stages + place->stage,
+        tri_shard_layers(g, &s->layout, c * place->stages + place->stage,
                          &parts[c].first_layer, &parts[c].n_layers);
     }
     return tri_gpt_create(&shape, place, parts, &text, out);

@@ -335,6 +335,7 @@ typedef struct tri_layout {
     int schedule;  /* 0 gpipe, 1 1f1b, 2 interleaved */
     int recompute; /* 0 none, 1 selective, 2 full */
     int sequence_parallel;
+    int split;   /* of layers over stages: 0 even, 1 cost */
     int overlap; /* 0 none, 1 poke, 2 shm */
     uint64_t bucket_bytes;
     int threads;

@@ -10,6 +10,7 @@
 
 static const char *const schedules[] = {"gpipe", "1f1b", "interleaved", NULL};
 static const char *const recomputes[] = {"none", "selective", "full", NULL};
+static const char *const splits[] = {"even", "cost", NULL};
 static const char *const overlaps[] = {"none", "poke", "shm", NULL};
 static const char *const gemms[] = {"blas", "own", NULL};
 
@@ -55,6 +56,7 @@ const tri_engine_param tri_engine_params[] = {
     {"schedule",          TRI_WORD, 0, 0,       schedules, WORD("1f1b"),  NULL},
     {"recompute",         TRI_WORD, 0, 0,       recomputes, WORD("none"), "recompute == none"},
     {"sequence_parallel", TRI_BOOL, 0, 1,       NULL,      NO,            NULL},
+    {"split",             TRI_WORD, 0, 0,       splits,    WORD("even"),  NULL},
     {"overlap",           TRI_WORD, 0, 0,       overlaps,  WORD("none"),  "overlap == none"},
     {"bucket",            TRI_INT,  1, INT64_MAX, NULL,    INT(4 << 20),  NULL},
     {"threads",           TRI_INT,  1, 4096,    NULL,      INT(1),        "threads == 1"},
@@ -75,7 +77,8 @@ static const rule_row rule_rows[] = {
     {1, 1, "layers >= pp",                  "layers >= pp"},
     {1, 1, "virtual needs pp > 1",          "virtual == 1 or pp > 1"},
     {1, 1, "virtual needs interleaved",     "virtual == 1 or schedule == interleaved"},
-    {1, 1, "layers % (pp * virtual)",       "virtual == 1 or layers % (pp * virtual) == 0"},
+    {1, 1, "layers % (pp * virtual)",       "virtual == 1 or split == cost or layers % (pp * virtual) == 0"},
+    {1, 1, "layers >= pp * virtual",        "layers >= pp * virtual"},
     {1, 1, "global_batch % (dp * micro_batch)", "global_batch % (dp * micro_batch) == 0"},
     {1, 1, "micro-batches % pp",            "schedule != interleaved or pp == 1 or global_batch % (dp * micro_batch * pp) == 0"},
     {1, 1, "zero needs dp > 1",             "zero == 0 or dp > 1"},

@@ -54,6 +54,7 @@ static void set_layout(tri_layout *l, const tri_engine_param *p, tri_value v)
                 {"schedule", &l->schedule},
                 {"recompute", &l->recompute},
                 {"sequence_parallel", &l->sequence_parallel},
+                {"split", &l->split},
                 {"overlap", &l->overlap},
                 {"threads", &l->threads}};
     int i;

@@ -58,7 +58,7 @@ static tri_model_spec model_of(int which)
                                       .hidden = 96,
                                       .heads = 6,
                                       .sequence = 12,
-                                      .vocab = 40,
+                                      .vocab = 400,
                                       .ffn = 96,
                                       .tied = which == TIED}};
 }
@@ -90,6 +90,8 @@ OPTION(one_f_one_b, c->l.pp > 1 && c->l.schedule == 1)
 OPTION(interleaved, c->l.pp > 1 && c->l.schedule == 2)
 OPTION(chunks_2, c->l.virtual_stages == 2)
 OPTION(chunks_3, c->l.virtual_stages == 3)
+OPTION(even_split, c->l.pp > 1 && c->l.split == 0)
+OPTION(cost_split, c->l.pp > 1 && c->l.split == 1)
 OPTION(sample_1, c->l.micro_batch == 1)
 OPTION(samples, c->l.micro_batch > 1)
 OPTION(tied, c->model == TIED)
@@ -111,6 +113,8 @@ static const option options[] = {
         {"interleaved", interleaved},
         {"virtual 2", chunks_2},
         {"virtual 3", chunks_3},
+        {"split even", even_split},
+        {"split cost", cost_split},
         {"micro_batch 1", sample_1},
         {"micro_batch > 1", samples},
         {"tied", tied},
@@ -138,6 +142,7 @@ static combination draw(tri_rng *rng)
     c.l.global_batch = BATCH;
     c.l.schedule = (int)tri_rng_below(rng, 3);
     c.l.virtual_stages = draw_of(rng, chunks, 4);
+    c.l.split = (int)tri_rng_below(rng, 2);
     c.l.sequence_parallel = (int)tri_rng_below(rng, 2);
     c.model = (int)tri_rng_below(rng, N_MODELS);
     return c;
@@ -393,10 +398,10 @@ static double whole_count(int model)
 static void complain(const combination *c, const char *what, double error)
 {
     print_error("dp %d tp %d pp %d virtual %d micro_batch %d schedule %d "
-                "sequence_parallel %d model %d: error %.3g, %s\n",
+                "split %d sequence_parallel %d model %d: error %.3g, %s\n",
                 c->l.dp, c->l.tp, c->l.pp, c->l.virtual_stages,
-                c->l.micro_batch, c->l.schedule, c->l.sequence_parallel,
-                c->model, error, what);
+                c->l.micro_batch, c->l.schedule, c->l.split,
+                c->l.sequence_parallel, c->model, error, what);
 }
 
 /* Run one combination on `comm` and judge it.  The same number of failures on

@@ -47,25 +47,81 @@ static void coordinates(void **state)
     }
 }
 
+/* Every layer once, in order, one at least in each part. */
+static void deals_out(const tri_gpt_spec *g, const tri_layout *l)
+{
+    int next = 0, parts = l->pp * l->virtual_stages, s;
+
+    for (s = 0; s < parts; s++) {
+        int first, n;
+
+        tri_shard_layers(g, l, s, &first, &n);
+        assert_int_equal(first, next);
+        assert_true(n >= 1);
+        next += n;
+    }
+    assert_int_equal(next, g->layers);
+}
+
 static void layers(void **state)
 {
-    int n_layers, stages, s;
+    tri_gpt_spec g = gpt.u.gpt;
+    tri_layout l = one;
 
     (void)state;
-    for (n_layers = 1; n_layers < 40; n_layers++) {
-        for (stages = 1; stages <= n_layers; stages++) {
-            int next = 0, last = n_layers;
+    for (g.layers = 1; g.layers < 40; g.layers++) {
+        for (l.pp = 1; l.pp <= g.layers; l.pp++) {
+            int s, last = g.layers;
 
-            for (s = 0; s < stages; s++) {
+            l.split = 1;
+            deals_out(&g, &l);
+            l.split = 0;
+            deals_out(&g, &l);
+            for (s = 0; s < l.pp; s++) {
                 int first, n;
 
-                tri_shard_layers(n_layers, stages, s, &first, &n);
-                assert_int_equal(first, next);
-                assert_true(n >= 1 && n <= last && n >= n_layers / stages);
-                next += n;
+                tri_shard_layers(&g, &l, s, &first, &n);
+                assert_true(n <= last && n >= g.layers / l.pp);
                 last = n;
             }
-            assert_int_equal(next, n_layers);
+        }
+    }
+    g.layers = 24, l.pp = 4, l.virtual_stages = 3;
+    deals_out(&g, &l);
+    l.split = 1;
+    deals_out(&g, &l);
+}
+
+/* Layers of each of four stages, by the size of the vocabulary. */
+static void layers_by_cost(void **state)
+{
+    static const struct {
+        int vocab, n[4];
+    } rows[] = {
+            {2, {4, 4, 4, 4}},    /* nothing to count */
+            {8192, {4, 5, 4, 3}}, /* the head is about 1.3 layers */
+            {32768, {5, 5, 5, 1}},
+            {1000000, {5, 5, 5, 1}}, /* and it has one layer at least */
+    };
+    tri_layout l = one;
+    size_t i;
+    int s;
+
+    (void)state;
+    l.pp = 4, l.split = 1;
+    for (i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        tri_gpt_spec g = {.layers = 16,
+                          .hidden = 512,
+                          .heads = 8,
+                          .sequence = 256,
+                          .vocab = rows[i].vocab,
+                          .ffn = 2048};
+
+        for (s = 0; s < 4; s++) {
+            int first, n;
+
+            tri_shard_layers(&g, &l, s, &first, &n);
+            assert_int_equal(n, rows[i].n[s]);
         }
     }
 }
@@ -119,6 +175,16 @@ static void rules(void **state)
     refuses(l, 1, "recompute");
     l = one, l.schedule = 2, l.virtual_stages = 2;
     refuses(l, 1, "virtual");
+    l = one, l.schedule = 2, l.virtual_stages = 4, l.pp = 2;
+    refuses(l, 2, "layers >= pp * virtual");
+    l.pp = 3, l.virtual_stages = 1, l.micro_batch = 3;
+    refuses(l, 3, "micro-batches % pp");
+    l.micro_batch = 1, l.virtual_stages = 2, l.global_batch = 24;
+    assert_int_equal(tri_shard_check(&gpt, &l, 3), TRI_OK);
+    l.pp = 2;
+    refuses(l, 2, "layers % (pp * virtual)");
+    l.split = 1;
+    assert_int_equal(tri_shard_check(&gpt, &l, 2), TRI_OK);
     l = one, l.overlap = 1;
     refuses(l, 1, "overlap");
     l = one, l.sequence_parallel = 1;
@@ -146,9 +212,9 @@ static void rules_of_mlp(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-            cmocka_unit_test(coordinates),  cmocka_unit_test(layers),
-            cmocka_unit_test(samples),      cmocka_unit_test(rules),
-            cmocka_unit_test(rules_of_mlp),
+            cmocka_unit_test(coordinates),    cmocka_unit_test(layers),
+            cmocka_unit_test(layers_by_cost), cmocka_unit_test(samples),
+            cmocka_unit_test(rules),          cmocka_unit_test(rules_of_mlp),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
