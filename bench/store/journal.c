@@ -4,10 +4,12 @@
  *
  *   bench_store_journal FILE.h5 MEGABYTES [REPORTS_A_RUN]
  *
- * Ends as a program does that is killed: the segments stay.  Prints JSON:
- * bytes of the journal, events and runs in it, and how long it took.
+ * Ends as a program does that is killed: the segments and the summary stay.
+ * Prints JSON: bytes of the journal, events and runs in it, and how long it
+ * took.
  */
 #include "bench/store/feed.h"
+#include "src/app/summary.h"
 #include "src/store/record.h"
 
 #include <inttypes.h>
@@ -33,7 +35,9 @@ static void fill(tri_record *r, bench_feed *feed, tri_ctl *ctl, double bytes)
 
 int main(int argc, char **argv)
 {
-    const tri_record_facts facts = {"", "", "", "resume", "", "", "", ""};
+    tri_app_summary summary;
+    const tri_record_facts facts = {"", "", "", "resume",      "",
+                                    "", "", "", &summary.maker};
     double start = bench_seconds(CLOCK_MONOTONIC);
     bench_feed *feed;
     tri_record *r;
@@ -45,6 +49,7 @@ int main(int argc, char **argv)
                         "[REPORTS_A_RUN]\n");
         return 1;
     }
+    tri_app_summary_init(&summary);
     bench_must(tri_record_open(argv[1], 0, &facts, &r, &unused, &epoch));
     tri_ctl_destroy(unused);
     bench_must(tri_ctl_create(&ctl));

@@ -133,7 +133,7 @@ static void record_all(tri_record *r, bench_feed *feed, tri_ctl *ctl,
 
 static void record(const char *path, figures *out)
 {
-    const tri_record_facts facts = {"", "", "", "resume", "", "", "", ""};
+    const tri_record_facts facts = {"", "", "", "resume", "", "", "", "", NULL};
     const tri_record_end end = {3, "drained", 1};
     tri_ctl *unused;
     bench_feed *feed;

@@ -20,6 +20,7 @@ typedef struct tri_net_settings {
     const char *command_line;
     const char *const *warm; /* files of earlier studies */
     int n_warm;
+    const struct tri_record_summary *summary; /* trireme/store.h; NULL */
     /* Called about ten times a second and after each result, for the live
      * line and the log; may be NULL. */
     void (*view)(void *ctx, const tri_ctl *ctl);

@@ -75,6 +75,18 @@ TRI_API tri_status tri_history_replay_each(const tri_history *h,
                                            tri_replay_fn each, void *ctx,
                                            tri_ctl **ctl, tri_replay *out);
 
+typedef struct tri_summary {
+    char *text;
+    int64_t events;        /* that it knows of */
+    uint64_t behind_bytes; /* of the journal, that came after them */
+    double age_s;          /* of the journal */
+} tri_summary;
+/*
+ * The summary that the writer of the study at `path` made last, of the newest
+ * segment.  [out] text owned.  TRI_ENOTFOUND: there is none, or no whole one.
+ */
+TRI_API tri_status tri_summary_read(const char *path, tri_summary *out);
+
 /* ---- results of earlier studies -------------------------------------- */
 
 typedef struct tri_warm { /* rows of an open event; zeroed: none */
@@ -110,9 +122,27 @@ TRI_API tri_status tri_record_prepare(void);
 
 typedef struct tri_record tri_record;
 
+/*
+ * What is to be read of a study at once, however long its journal is: its
+ * writer's own words on how it stands, made anew about once a second where the
+ * journal is longer than what can be folded while somebody waits, in a file of
+ * its own beside the segment, which goes with it.  The journal is the record:
+ * this is neither synced nor missed.
+ */
+typedef struct tri_record_summary {
+    void *ctx;
+    uint64_t from_bytes; /* of journal; 0: where folding takes too long */
+    /* After every event, those of the history first.  TRI_ENOMEM: no summary
+     * is made any more. */
+    tri_status (*note)(void *ctx, const tri_event *event, const tri_ctl *ctl);
+    /* [out] *text: malloc'd. */
+    tri_status (*write)(void *ctx, const tri_ctl *ctl, char **text);
+} tri_record_summary;
+
 typedef struct tri_record_facts { /* texts of group /study */
     const char *build, *mpi_library, *pml, *level, *hostnames, *topology_xml,
             *machine_class, *command_line;
+    const tri_record_summary *summary; /* lives as long as the record; NULL */
 } tri_record_facts;
 
 /*

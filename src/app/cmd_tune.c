@@ -7,6 +7,7 @@
 #ifdef TRI_HAVE_MPI
 #include "mpi_workers/trial_kind.h"
 #include "src/app/live.h"
+#include "src/app/summary.h"
 #include "src/app/mpi_start.h"
 #include "src/app/thinker.h"
 #include "trireme/net.h"
@@ -407,6 +408,7 @@ static tri_status search(leading *l)
 {
     const tune_options *o = l->options;
     tri_app_live live;
+    tri_app_summary summary;
     tri_net_settings settings = {
             .output = l->output,
             .resume = o->resume,
@@ -416,11 +418,14 @@ static tri_status search(leading *l)
             .n_warm = o->n_warm,
             .view = tri_app_live_view,
             .ctx = &live,
+            .summary = &summary.maker,
     };
     tri_status st;
 
     tri_app_live_init(&live, o->common.quiet);
+    tri_app_summary_init(&summary);
     st = tri_net_tune(l->study, &settings, &l->end, &l->ctl);
+    tri_app_summary_fini(&summary);
     tri_app_live_fini(&live);
     return st;
 }

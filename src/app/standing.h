@@ -39,6 +39,19 @@ int tri_app_standing_best(const tri_app_standing *s, tri_standing *out);
  * that wait for ranks, or for the next opening, are running too. */
 int tri_app_standing_rungs(const tri_app_standing *s, tri_rung_view *rungs,
                            int max);
+/* status's object.  Owned. */
+json_t *tri_app_standing_json(const tri_app_standing *s);
+/* The same for people: what changes while nothing is written, the rest, and
+ * failures with what they said. */
+typedef struct tri_app_head {
+    const char *study, *state;
+    int epoch;
+    const char *why, *fault; /* NULL or "": none */
+    double time_s, age_s;
+} tri_app_head;
+void tri_app_standing_head(const tri_app_head *h, FILE *out);
+void tri_app_standing_rest(const tri_app_standing *s, FILE *out);
+void tri_app_standing_print(const tri_app_standing *s, FILE *out);
 /* An opening may end by a fault after its search did, where its tables found
  * no room: that is in FILE.h5.exit alone.  Sets s->fault. */
 void tri_app_standing_find_fault(tri_app_standing *s, const char *file);

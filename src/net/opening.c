@@ -169,7 +169,8 @@ static tri_status open_record(tri_driver *d, const facts *f)
             .topology_xml = f->topology ? f->topology : "",
             .machine_class = f->machine_class,
             .command_line =
-                    d->settings->command_line ? d->settings->command_line : ""};
+                    d->settings->command_line ? d->settings->command_line : "",
+            .summary = d->settings->summary};
 
     return tri_record_open(d->settings->output, d->settings->resume, &given,
                            &d->record, &d->ctl, &d->epoch);

@@ -23,6 +23,7 @@ static const struct {
         [TRI_FILE_TABLES] = {".", ".tmp"},
         [TRI_FILE_EXIT_TEMP] = {".exit.", ".tmp"},
         [TRI_FILE_DAMAGED] = {".damaged.", ""},
+        [TRI_FILE_SUMMARY] = {".status.", ""},
 };
 
 tri_status tri_files_init(tri_files *files, const char *path)

@@ -21,7 +21,8 @@ typedef enum tri_file_kind {
     TRI_FILE_JOURNAL,   /* FILE.h5.journal.E */
     TRI_FILE_TABLES,    /* FILE.h5.E.tmp */
     TRI_FILE_EXIT_TEMP, /* FILE.h5.exit.E.tmp */
-    TRI_FILE_DAMAGED    /* FILE.h5.damaged.E, a segment put aside */
+    TRI_FILE_DAMAGED,   /* FILE.h5.damaged.E, a segment put aside */
+    TRI_FILE_SUMMARY    /* FILE.h5.status.E */
 } tri_file_kind;
 /* The path of `kind` of epoch `epoch`. */
 void tri_files_name(const tri_files *files, tri_file_kind kind, int epoch,

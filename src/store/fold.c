@@ -13,6 +13,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* The journal as a fence. */
 static tri_status rename_fenced(const tri_record *r, const char *from)
@@ -141,8 +142,10 @@ tri_status tri_record_remove_segments(const tri_record *r, int own)
     for (i = 0; i < n && st == TRI_OK; ++i) {
         if (own ? epochs[i] == r->journal->epoch
                 : epochs[i] < r->journal->epoch) {
+            tri_files_name(&r->files, TRI_FILE_SUMMARY, epochs[i], path);
+            st = access(path, F_OK) == 0 ? remove_fenced(r, path) : TRI_OK;
             tri_files_name(&r->files, TRI_FILE_JOURNAL, epochs[i], path);
-            st = remove_fenced(r, path);
+            st = st == TRI_OK ? remove_fenced(r, path) : st;
         }
     }
     free(epochs);

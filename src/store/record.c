@@ -98,6 +98,7 @@ static tri_status copy_facts(const tri_record_facts *from, tri_record_facts *to)
 
 static void free_record(tri_record *r)
 {
+    tri_summariser_fini(&r->summary);
     tri_journal_destroy(r->journal);
     tri_ledger_fini(&r->ledger);
     tri_buffer_fini(&r->packed);
@@ -118,6 +119,7 @@ static tri_status new_record(const char *path, const tri_record_facts *facts,
         return TRI_FAIL(TRI_ENOMEM, "no memory for a record");
     }
     TRI_TRY_GOTO(st, tri_files_init(&r->files, path), free_it);
+    tri_summariser_init(&r->summary, facts->summary);
     TRI_TRY_GOTO(st, copy_facts(facts, &r->facts), free_it);
     TRI_TRY_GOTO(st, tri_h5_start(), free_it);
     *out = r;
@@ -181,7 +183,8 @@ static tri_status check_basis(const tri_record *r, ino_t before)
 /* What earlier openings may have left: their .exit and half-made files. */
 static tri_status clean_up(const tri_record *r)
 {
-    static const tri_file_kind kinds[] = {TRI_FILE_TABLES, TRI_FILE_EXIT_TEMP};
+    static const tri_file_kind kinds[] = {TRI_FILE_TABLES, TRI_FILE_EXIT_TEMP,
+                                          TRI_FILE_SUMMARY};
     const tri_journal *j = r->journal;
     char path[TRI_PATH_BYTES];
     tri_status st;
@@ -190,7 +193,7 @@ static tri_status clean_up(const tri_record *r)
 
     tri_files_exit(&r->files, path);
     TRI_TRY(tri_files_remove(&r->files, j->epoch, j->fd, path));
-    for (k = 0; k < 2; ++k) {
+    for (k = 0; k < 3; ++k) {
         TRI_TRY(tri_files_list(&r->files, kinds[k], &epochs, &n));
         st = TRI_OK;
         for (i = 0; i < n && st == TRI_OK && epochs[i] < j->epoch; ++i) {
@@ -226,7 +229,8 @@ static tri_status replay_history(tri_record *r, const tri_history *h,
     tri_replay counts;
     tri_ctl *ctl;
 
-    TRI_TRY(tri_tables_replay(h, &ctl, &r->ledger, &counts));
+    TRI_TRY(tri_tables_replay_each(h, &ctl, &r->ledger, &counts,
+                                   tri_summariser_note, &r->summary));
     if (counts.mismatches > 0) {
         tri_ctl_destroy(ctl);
         return TRI_FAIL(TRI_EINTERNAL,
@@ -420,6 +424,8 @@ tri_status tri_record_event(tri_record *r, const tri_event *event,
     r->has_searched = r->has_searched || !is_beginning(event);
     TRI_TRY(tri_record_sync(r, 0));
     TRI_TRY(tri_ledger_note(&r->ledger, event, r->packed.bytes, ctl));
+    TRI_TRY(tri_summariser_note(&r->summary, event, ctl));
+    tri_summariser_write(&r->summary, r->journal, ctl, &r->synced);
     return update_tables(r, event, commands, ctl, digest);
 }
 

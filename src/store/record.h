@@ -6,6 +6,7 @@
 
 #include "src/store/live.h"
 #include "src/store/outcome.h"
+#include "src/store/summary.h"
 #include "src/store/tables.h"
 
 #include <time.h>
@@ -26,6 +27,7 @@ struct tri_record {
     tri_live *live; /* NULL: not yet, or not any more */
     int has_schema;
     int no_tables; /* live tables were given up in this opening */
+    tri_summariser summary;
 };
 
 /* The live file: made from what is journalled so far, followed by readers.

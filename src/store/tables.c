@@ -189,22 +189,40 @@ tri_status tri_tables_write(const char *path, const tri_tables_source *source)
     return st;
 }
 
+/* Of a replay: a ledger, and somebody who wants to know too. */
+typedef struct noting {
+    tri_ledger *ledger;
+    tri_tables_note_fn note;
+    void *ctx;
+} noting;
+
 static tri_status note(void *ctx, const tri_event *event,
                        const tri_commands *commands, const tri_entry *entry,
                        tri_ctl *ctl)
 {
-    return tri_ledger_note(ctx, event, entry->bytes, ctl);
+    noting *n = ctx;
+
+    TRI_TRY(tri_ledger_note(n->ledger, event, entry->bytes, ctl));
+    return n->note ? n->note(n->ctx, event, ctl) : TRI_OK;
+}
+
+tri_status tri_tables_replay_each(const tri_history *history, tri_ctl **ctl,
+                                  tri_ledger *ledger, tri_replay *counts,
+                                  tri_tables_note_fn each, void *ctx)
+{
+    noting n = {ledger, each, ctx};
+    tri_status st;
+
+    tri_ledger_init(ledger);
+    st = tri_history_replay_each(history, note, &n, ctl, counts);
+    if (st != TRI_OK) {
+        tri_ledger_fini(ledger);
+    }
+    return st;
 }
 
 tri_status tri_tables_replay(const tri_history *history, tri_ctl **ctl,
                              tri_ledger *ledger, tri_replay *counts)
 {
-    tri_status st;
-
-    tri_ledger_init(ledger);
-    st = tri_history_replay_each(history, note, ledger, ctl, counts);
-    if (st != TRI_OK) {
-        tri_ledger_fini(ledger);
-    }
-    return st;
+    return tri_tables_replay_each(history, ctl, ledger, counts, NULL, NULL);
 }

@@ -30,5 +30,11 @@ void tri_tables_discard(tri_h5file *file, const char *path);
 /* A replay that keeps a ledger.  [out] `ctl` owned; `ledger` initialised. */
 tri_status tri_tables_replay(const tri_history *history, tri_ctl **ctl,
                              tri_ledger *ledger, tri_replay *counts);
+/* The same, telling of every event (may return an error to stop). */
+typedef tri_status (*tri_tables_note_fn)(void *ctx, const tri_event *event,
+                                         const tri_ctl *ctl);
+tri_status tri_tables_replay_each(const tri_history *history, tri_ctl **ctl,
+                                  tri_ledger *ledger, tri_replay *counts,
+                                  tri_tables_note_fn each, void *ctx);
 
 #endif

@@ -21,6 +21,7 @@ typedef struct tiny_settings {
     int pause_ms;          /* between events */
     int hurry;             /* at the end */
     int64_t abandon_after; /* events of this opening, at least; -1: never */
+    const tri_record_summary *summary; /* NULL: none */
 } tiny_settings;
 
 typedef struct tiny_result {
