@@ -5,6 +5,7 @@
  * Runs wait at the gate (gate.h) until they were hit.
  *
  *   kill idle|member|leader|saving|finals|paused|stopped
+ *   kill stop20|stop90        with the limits as they are: by hand
  *
  * Needs a launcher that outlives a rank's end, whose status says nothing then.
  */
@@ -202,32 +203,38 @@ static void end_saving(void *ctx, const tri_ctl *ctl)
     }
 }
 
-/* Stop two for `s` seconds: one in training and one that is idle. */
-static void stop_both(const tri_ctl *ctl, double s)
-{
-    pid_t child;
+typedef struct pausing {
+    double s;
+    int also_idle;
+} pausing;
 
+/* Stop one in training for a while and, if asked to, one that is idle. */
+static void stop(void *ctx, const tri_ctl *ctl)
+{
+    const pausing *p = ctx;
+
+    if (victim) {
+        return;
+    }
     hit = at_work(ctl, TRI_PHASE_SEARCH);
-    if (victim || hit < 0 || !idle_rank(ctl)) {
+    if (hit < 0 || (p->also_idle && !idle_rank(ctl))) {
         return;
     }
     victim = member_of(ctl, hit, -1);
-    other = idle_rank(ctl);
+    other = p->also_idle ? idle_rank(ctl) : 0;
     kill(pids[victim], SIGSTOP);
-    kill(pids[other], SIGSTOP);
+    if (other) {
+        kill(pids[other], SIGSTOP);
+    }
     tri_gate_open();
-    child = fork();
-    if (child == 0) {
-        tri_sleep(s);
+    if (fork() == 0) {
+        tri_sleep(p->s);
         kill(pids[victim], SIGCONT);
-        kill(pids[other], SIGCONT);
+        if (other) {
+            kill(pids[other], SIGCONT);
+        }
         _exit(0);
     }
-}
-
-static void stop_shortly(void *ctx, const tri_ctl *ctl)
-{
-    stop_both(ctl, *(const double *)ctx);
 }
 
 /* ---- then ---------------------------------------------------------------- */
@@ -324,15 +331,20 @@ static void finals(void)
     run_killed(with_finals, TRI_PHASE_FINALS, 4, 1, end_in_finals, NULL);
 }
 
+#define LIMITS(progress)                                                       \
+    "timeouts: {startup: 60 s, progress: " progress "}\n"                      \
+    "budget: {trials: 4}\nfinals: none\n"
+
+/* One in training, and one that is idle beside it. */
 static void stop_for(double s, int struck)
 {
+    pausing both = {s, 1};
     tri_tuned t;
 
     hit = -1;
     tri_gate_close(TRI_PHASE_SEARCH);
-    t = tri_case_tune(ENGINE(3) "timeouts: {startup: 60 s, progress: 30 s}\n"
-                                "budget: {trials: 4}\nfinals: none\n",
-                      tri_case_file(), 0, stop_shortly, &s);
+    t = tri_case_tune(ENGINE(3) LIMITS("30 s"), tri_case_file(), 0, stop,
+                      &both);
     assert_int_equal(check(&t, 4), 0);
     assert_int_equal(t.end.must_exit, struck);
     check_struck(t.ctl, struck ? other : -1);
@@ -355,10 +367,40 @@ static void stopped(void)
     stop_for(7, 1);
 }
 
+/* The same by the limits as they are. */
+static void stop20(void)
+{
+    stop_for(20, 1);
+}
+
+/* Longer than a run may make no progress: it is done by others. */
+static void stop90(void)
+{
+    double start = tri_now();
+    pausing one = {90, 0};
+    tri_tuned t;
+
+    hit = -1;
+    tri_gate_close(TRI_PHASE_SEARCH);
+    t = tri_case_tune(ENGINE(2) LIMITS("auto"), tri_case_file(), 0, stop, &one);
+    print_message("rank %d stopped; ended after %.1f s\n", victim,
+                  tri_now() - start);
+    assert_int_equal(check(&t, 4), 1);
+    assert_true(t.end.must_exit);
+    for (int i = 0; i < tri_ctl_n_ranks(t.ctl); i++) {
+        tri_rank_view r;
+
+        tri_ctl_rank(t.ctl, i, &r);
+        assert_int_equal(r.state != TRI_RANK_UP, r.rank == victim);
+    }
+    kill(pids[victim], SIGCONT);
+    tri_tuned_fini(&t);
+}
+
 static const tri_case cases[] = {
         {"idle", 1, idle},       {"member", 1, member}, {"leader", 1, leader},
         {"saving", 1, saving},   {"finals", 1, finals}, {"paused", 1, paused},
-        {"stopped", 1, stopped},
+        {"stopped", 1, stopped}, {"stop20", 1, stop20}, {"stop90", 1, stop90},
 };
 
 /* As src/app does. */
