@@ -24,8 +24,8 @@ cd "$place"
 export SBATCH_OUTPUT=$place/job.%j.log
 unset SLURM_JOB_ID TRIREME_DEADLINE
 
-finish() {
-    local status=$?
+finish() { # [STATUS]
+    local status=${1:-$?}
     timeout 10 squeue -h -o %i | xargs -r timeout 10 scancel --quiet || true
     if [ $status != 0 ] && [ $status != 77 ]; then
         tail -n 40 ./*.log out 2>/dev/null || true
@@ -67,6 +67,20 @@ ends() { # SECONDS JOB
 code() {
     scontrol show job "$1" | sed -n 's/.* ExitCode=\([0-9:]*\).*/\1/p' |
         head -n 1
+}
+
+# The last node of a job.
+last_node() { # JOB
+    scontrol show hostnames "$(squeue -h -j "$1" -o %N)" | tail -n 1
+}
+
+started_again() { # JOB
+    timeout 10 scontrol show job "$1" | grep -q 'Restarts=[1-9]' &&
+        job_is "$1" RUNNING
+}
+
+has_epoch() { # FILE.h5 N
+    [ "$(field "$1" epoch)" = "$2" ]
 }
 
 # study COST TRIALS [OBJECTIVE]: my.yaml, of runs that last COST seconds a step
