@@ -4,6 +4,12 @@
  * that so many of its runs have.  Rank 0 handles few messages between two of
  * its other duties, a verdict leaves with the message that it answers, and all
  * of the flood is on record.  Workers are played by hand.
+ *
+ * How few: rank 0 stands still until the whole flood has been sent and, after
+ * it, the result of the other's first run.  When it goes on, the flood lies
+ * before that result; it handles MOST messages at most until it has answered.
+ *
+ *   flood [REPORTS]        (also bench_flood: the last line is one of JSON)
  */
 #include "tests/net/harness.h"
 
@@ -18,7 +24,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
-#define FLOOD  20000
+#define FLOOD  20000 /* reports, unless told */
 #define TRIALS 40
 #define BESIDE (TRIALS / 4)
 /* Then it becomes a brook, so many reports a millisecond, for so long at most.
@@ -26,6 +32,8 @@
 #define BROOK   16
 #define BROOK_S 60.0
 #define TAG     7
+/* Messages handled before a verdict leaves: one pass of rank 0's loop. */
+#define MOST 64
 
 static const char study[] = "study: flood\nseed: 2\n"
                             "model: {kind: synthetic}\n"
@@ -38,6 +46,7 @@ static const char study[] = "study: flood\nseed: 2\n"
 static tri_world world;
 static tri_channel *channel;
 static int rank;
+static int n_flood = FLOOD;
 
 /* ---- a worker ------------------------------------------------------------ */
 
@@ -142,15 +151,28 @@ static int is_told(double since_s)
     return told;
 }
 
+/* What rank 1 or 2 was to send is sent: to rank `to`, which waits for it.  The
+ * world is nobody else's. */
+static void say_sent(int to)
+{
+    MPI_Send(NULL, 0, MPI_BYTE, to, TAG, MPI_COMM_WORLD);
+}
+
+static void await_sent(int from)
+{
+    MPI_Recv(NULL, 0, MPI_BYTE, from, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
 /* Rank 1's first run. */
 static void flood(const tri_cmd_go *go)
 {
     int n = 0;
     double start_s;
 
-    while (n < FLOOD) {
+    while (n < n_flood) {
         report(go->run, go->attempt, n++);
     }
+    say_sent(2);
     start_s = tri_now();
     while (!is_told(start_s)) {
         for (int i = 0; i < BROOK; i++) {
@@ -172,18 +194,23 @@ static void count(void)
 /* The only report of a run, or a flood; and its end. */
 static void work_on(const tri_cmd_go *go)
 {
-    static int has_flooded;
+    static int has_run;
 
     if (rank == 2) {
         count();
     }
-    if (rank == 1 && !has_flooded) {
+    if (rank == 1 && !has_run) {
         flood(go);
-        has_flooded = 1;
+    } else if (!has_run) {
+        await_sent(1);
     } else {
         report(go->run, go->attempt, 0);
     }
     finish(go->run, go->attempt);
+    if (rank == 2 && !has_run) {
+        say_sent(0);
+    }
+    has_run = 1;
 }
 
 /* Obey until told to leave. */
@@ -232,6 +259,7 @@ static void work(void)
         MPI_Abort(MPI_COMM_WORLD, 1);
     }
     tri_channel_set_epoch(channel, (uint32_t)heard.u.open.epoch);
+    tri_channel_set_bell(channel, world.bell);
     say_hello(&heard);
     obey();
     tri_channel_flush(channel, 30);
@@ -260,7 +288,7 @@ static int n_beside(const tri_ctl *ctl)
 
     for (int64_t i = 0; i < tri_ctl_n_runs(ctl); i++) {
         tri_ctl_run(ctl, i, &v);
-        if (v.reports >= FLOOD) {
+        if (v.reports >= n_flood) {
             flooded = v;
         }
     }
@@ -272,10 +300,43 @@ static int n_beside(const tri_ctl *ctl)
     return n;
 }
 
+typedef struct watch {
+    int64_t before, after; /* reports of the flood until rank 0 stood still,
+                            * and until it had answered; -1 */
+} watch;
+
+/* Rank 0, once a pass: stand still when both run, and see when rank 2's first
+ * run is over. */
+static void look(void *ctx, const tri_ctl *ctl)
+{
+    watch *w = ctx;
+    tri_run_view v;
+    tri_run_view flooded = {.state = TRI_RUN_FORMING};
+    tri_run_view other = {.state = TRI_RUN_FORMING};
+
+    for (int64_t i = tri_ctl_n_runs(ctl) - 1; i >= 0 && w->after < 0; i--) {
+        tri_ctl_run(ctl, i, &v);
+        if (v.ranks[0] == 1) {
+            flooded = v;
+        } else {
+            other = v;
+        }
+    }
+    if (w->before < 0 && flooded.state == TRI_RUN_RUNNING &&
+        other.state == TRI_RUN_RUNNING) {
+        await_sent(2);
+        w->before = flooded.reports;
+    } else if (w->before >= 0 && w->after < 0 &&
+               other.state != TRI_RUN_RUNNING) {
+        w->after = flooded.reports;
+    }
+}
+
 static void the_others_go_on(void)
 {
     double cpu = cpu_s();
-    tri_tuned t = tri_case_tune(study, tri_case_file(), 0, NULL, NULL);
+    watch w = {-1, -1};
+    tri_tuned t = tri_case_tune(study, tri_case_file(), 0, look, &w);
     tri_progress p;
 
     cpu = cpu_s() - cpu;
@@ -283,12 +344,16 @@ static void the_others_go_on(void)
     assert_int_equal(t.end.status, 0);
     tri_ctl_progress(t.ctl, &p);
     assert_int_equal(p.finished, TRIALS);
-    print_message("%d runs of the other rank ended during the flood; %.1f us "
-                  "of rank 0 a report\n",
-                  n_beside(t.ctl), 1e6 * cpu / FLOOD);
+    assert_true(w.before >= 0 && w.after >= w.before);
+    assert_true(n_flood - w.before > 2 * MOST); /* else it was no flood */
+    assert_true(w.after - w.before <= MOST);
+    print_message("{\"reports\": %d, \"handled_before_verdict\": %d, "
+                  "\"runs_beside\": %d, \"head_cpu_s\": %.7f}\n",
+                  n_flood, (int)(w.after - w.before), n_beside(t.ctl),
+                  cpu / n_flood);
     assert_true(n_beside(t.ctl) >= BESIDE);
     tri_tuned_fini(&t);
-    tri_case_verify(tri_case_file(), FLOOD);
+    tri_case_verify(tri_case_file(), n_flood);
 }
 
 int main(int argc, char **argv)
@@ -296,6 +361,7 @@ int main(int argc, char **argv)
     static const tri_case cases[] = {{"the_others_go_on", 1, the_others_go_on}};
     int provided;
 
+    n_flood = argc > 1 ? atoi(argv[1]) : FLOOD;
     MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     if (rank == 0) {
