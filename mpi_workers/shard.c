@@ -41,8 +41,10 @@ static int64_t layer_cost(const tri_gpt_spec *g)
 {
     int64_t h = g->hidden, f = g->ffn;
 
-    /* qkv and proj, up and down; scores and sums over half of the keys */
-    return 4 * h * h + 2 * h * f + g->sequence * h + ELEMENT * (6 * h + 2 * f);
+    /* qkv and proj, up (gates too) and down; scores and sums over half of the
+     * keys */
+    return 4 * h * h + (g->swiglu ? 3 : 2) * h * f + g->sequence * h +
+           ELEMENT * (6 * h + (g->swiglu ? 3 : 2) * f);
 }
 
 static int64_t embedding_cost(const tri_gpt_spec *g)
@@ -167,6 +169,9 @@ static tri_status check_gpt(const tri_gpt_spec *g, const tri_layout *l)
          "a size of the model is too small");
     RULE(g->hidden % g->heads == 0, "hidden %% heads == 0: %d %% %d is not 0",
          g->hidden, g->heads);
+    RULE(!g->rope || g->hidden / g->heads % 2 == 0,
+         "positions rope needs an even hidden / heads: %d",
+         g->hidden / g->heads);
     RULE(g->heads % l->tp == 0, "heads %% tp == 0: %d %% %d is not 0", g->heads,
          l->tp);
     RULE(g->ffn % l->tp == 0, "ffn %% tp == 0: %d %% %d is not 0", g->ffn,

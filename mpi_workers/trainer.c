@@ -23,7 +23,11 @@ static tri_status create_gpt(const tri_trainer_setup *s, const tri_place *place,
                            .sequence = g->sequence,
                            .vocab = g->vocab,
                            .ffn = g->ffn,
-                           .tied = g->tied};
+                           .tied = g->tied,
+                           .rms = g->rms,
+                           .swiglu = g->swiglu,
+                           .rope = g->rope,
+                           .no_bias = g->no_bias};
     tri_text text = {.bytes = s->text, .n = s->text_bytes, .seed = s->seed};
     tri_gpt_part parts[TRI_MAX_CHUNKS];
     int c;

@@ -27,6 +27,10 @@ typedef struct tri_gpt_spec {
     int ffn;          /* default 4 * hidden */
     int tied;         /* head shares the embedding; default 1 */
     const char *data; /* "builtin" or a path, relative to the study file */
+    int rms;          /* norm: rms, else layer */
+    int swiglu;       /* mlp: swiglu, else gelu */
+    int rope;         /* positions: rope, else learned */
+    int no_bias;      /* bias: false */
 } tri_gpt_spec;
 
 typedef struct tri_mlp_spec {

@@ -60,7 +60,10 @@ void tri_gpt_embed(tri_model *m, slot *s)
     tri_embed_forward(m->rows, h, m->vocab.first, m->vocab.n, s->input, m->wte,
                       all);
     summed(m, all, s->in);
-    tri_positions_forward(m->mine, m->row, m->shape.sequence, h, m->wpe, s->in);
+    if (!m->shape.rope) {
+        tri_positions_forward(m->mine, m->row, m->shape.sequence, h, m->wpe,
+                              s->in);
+    }
 }
 
 void tri_gpt_embed_back(tri_model *m, const slot *s)
@@ -70,8 +73,10 @@ void tri_gpt_embed_back(tri_model *m, const slot *s)
 
     tri_embed_backward(m->rows, h, m->vocab.first, m->vocab.n, s->input, all,
                        m->dwte);
-    tri_positions_backward(m->mine, m->row, m->shape.sequence, h, m->d_res,
-                           m->dwpe);
+    if (!m->shape.rope) {
+        tri_positions_backward(m->mine, m->row, m->shape.sequence, h, m->d_res,
+                               m->dwpe);
+    }
 }
 
 /* ---- head -------------------------------------------------------------------
@@ -79,8 +84,7 @@ void tri_gpt_embed_back(tri_model *m, const slot *s)
 
 void tri_gpt_final(const tri_model *m, slot *s, const tri_real *x)
 {
-    tri_norm_forward(m->mine, m->shape.hidden, x, m->normf.g, m->normf.b,
-                     s->normf, s->meanf, s->rstdf);
+    tri_gpt_norm(m, &m->normf, x, s->normf, s->meanf, s->rstdf);
 }
 
 /* Loss and gradient of the head into d_norm. */
@@ -112,6 +116,5 @@ void tri_gpt_final_back(tri_model *m, const slot *s, const tri_real *x)
 
     head_back(m, s);
     memset(m->d_res, 0, (size_t)(m->mine * h) * sizeof *m->d_res);
-    tri_norm_backward(m->mine, h, x, m->normf.g, s->meanf, s->rstdf, m->d_norm,
-                      m->d_res, m->normf.dg, m->normf.db);
+    tri_gpt_norm_back(m, &m->normf, x, s->meanf, s->rstdf, m->d_norm, m->d_res);
 }

@@ -98,6 +98,7 @@ tri_status tri_gpt_create(const tri_gpt_shape *shape, const tri_place *place,
     m->row = p->by_rows ? m->mine * p->part : 0;
     m->width = shape->hidden / p->parts;
     m->ffn = shape->ffn / p->parts;
+    m->up = (shape->swiglu ? 2 : 1) * m->ffn;
     TRI_TRY_GOTO(st, make_chunks(m, parts), fail);
     TRI_TRY_GOTO(st, make_slots(m), fail);
     TRI_TRY_GOTO(st, tri_gpt_table(m), fail);

@@ -1,7 +1,8 @@
 /*
- * A decoder-only transformer (GPT-2's form): learned positions, pre-norm
- * blocks of causal attention and a GELU MLP, a final norm, a head that is tied
- * to the token embedding or not.  README.md tells the rest.
+ * A decoder-only transformer: pre-norm blocks of causal attention and an MLP, a
+ * final norm, a head that is tied to the token embedding or not.  In GPT-2's
+ * form with learned positions, layer norm, GELU and biases; in LLaMA's with
+ * rotary positions, RMSNorm, SwiGLU and none.  README.md tells the rest.
  */
 #ifndef TRI_MODELS_GPT_H
 #define TRI_MODELS_GPT_H
@@ -12,6 +13,11 @@
 typedef struct tri_gpt_shape {
     int layers, hidden, heads, sequence, vocab, ffn;
     int tied; /* the head is the token embedding */
+    /* GPT-2's form where 0 */
+    int rms;     /* RMSNorm, else layer norm */
+    int swiglu;  /* SwiGLU, else GELU */
+    int rope;    /* rotary positions (an even head width), else learned */
+    int no_bias; /* linear layers have none */
 } tri_gpt_shape;
 
 extern const tri_model_ops tri_gpt_ops;

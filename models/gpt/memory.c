@@ -27,6 +27,16 @@ static tri_status take_tokens(tri_region *region, int64_t n, int32_t **out)
     return TRI_OK;
 }
 
+/* What a norm keeps of each row. */
+static tri_status take_moments(const tri_model *m, tri_region *region,
+                               tri_real **mean, tri_real **rstd)
+{
+    if (!m->shape.rms) {
+        TRI_TRY(take(region, m->mine, "activations", mean));
+    }
+    return take(region, m->mine, "activations", rstd);
+}
+
 static tri_status take_block(const tri_model *m, tri_region *region,
                              block_acts *a)
 {
@@ -35,16 +45,14 @@ static tri_status take_block(const tri_model *m, tri_region *region,
     const char *what = "activations";
 
     TRI_TRY(take(region, n * h, what, &a->norm1));
-    TRI_TRY(take(region, n, what, &a->mean1));
-    TRI_TRY(take(region, n, what, &a->rstd1));
+    TRI_TRY(take_moments(m, region, &a->mean1, &a->rstd1));
     TRI_TRY(take(region, rows * 3 * w, what, &a->qkv));
     TRI_TRY(take(region, rows * w, what, &a->att));
     TRI_TRY(take(region, rows * heads, what, &a->lse));
     TRI_TRY(take(region, n * h, what, &a->res));
     TRI_TRY(take(region, n * h, what, &a->norm2));
-    TRI_TRY(take(region, n, what, &a->mean2));
-    TRI_TRY(take(region, n, what, &a->rstd2));
-    TRI_TRY(take(region, rows * m->ffn, what, &a->up));
+    TRI_TRY(take_moments(m, region, &a->mean2, &a->rstd2));
+    TRI_TRY(take(region, rows * m->up, what, &a->up));
     TRI_TRY(take(region, rows * m->ffn, what, &a->act));
     return take(region, n * h, what, &a->out);
 }
@@ -66,8 +74,7 @@ static tri_status take_slot(const tri_model *m, tri_region *region, slot *s)
     }
     if (c->is_last) {
         TRI_TRY(take(region, nh, what, &s->normf));
-        TRI_TRY(take(region, m->mine, what, &s->meanf));
-        TRI_TRY(take(region, m->mine, what, &s->rstdf));
+        TRI_TRY(take_moments(m, region, &s->meanf, &s->rstdf));
     } else {
         TRI_TRY(take(region, nh, what, &s->d_out));
     }
@@ -109,10 +116,20 @@ tri_status tri_gpt_alloc(tri_model *m, tri_region *region)
     }
     TRI_TRY(take(region, nh, what, &m->d_res));
     TRI_TRY(take(region, nh, what, &m->d_norm));
-    TRI_TRY(take(region, rows * m->ffn, what, &m->d_ffn));
+    TRI_TRY(take(region, rows * m->up, what, &m->d_up));
+    m->d_act = m->d_up;
+    if (m->shape.swiglu) {
+        TRI_TRY(take(region, rows * m->ffn, what, &m->d_act));
+    }
     TRI_TRY(take(region, rows * 3 * m->width, what, &m->d_qkv));
     TRI_TRY(take(region, rows * m->width, what, &m->d_att));
     TRI_TRY(take_ends(m, region));
+    if (m->shape.rope) {
+        TRI_TRY(take(region,
+                     (int64_t)m->shape.sequence *
+                             (m->shape.hidden / m->shape.heads),
+                     what, &m->turns));
+    }
     return take(region, tri_attention_work(m->shape.sequence), what,
                 &m->attention_work);
 }

@@ -53,6 +53,34 @@ static tri_attention attention_of(const tri_model *m)
                            .work = m->attention_work};
 }
 
+/* Turn the queries and keys of all rows by their positions, or back. */
+static void turn(const tri_model *m, int back, tri_real *qkv)
+{
+    tri_attention a = attention_of(m);
+
+    if (m->shape.rope) {
+        tri_rope(m->rows, a.T, 2 * a.H, a.s, 3 * m->width, m->turns, back, qkv);
+    }
+}
+
+static void activate(const tri_model *m, const block_acts *a)
+{
+    if (m->shape.swiglu) {
+        tri_swiglu_forward(m->rows, m->ffn, a->up, a->act);
+    } else {
+        tri_gelu_forward(m->rows * m->ffn, a->up, a->act);
+    }
+}
+
+static void activate_back(tri_model *m, const block_acts *a)
+{
+    if (m->shape.swiglu) {
+        tri_swiglu_backward(m->rows, m->ffn, a->up, m->d_act, m->d_up);
+    } else {
+        tri_gelu_backward(m->rows * m->ffn, a->up, m->d_act, m->d_up);
+    }
+}
+
 static void block_forward(const tri_model *m, const block *b, const tri_real *x,
                           block_acts *a)
 {
@@ -60,16 +88,15 @@ static void block_forward(const tri_model *m, const block *b, const tri_real *x,
     tri_attention attention = attention_of(m);
     int64_t rows = m->rows, n = m->mine, h = m->shape.hidden;
 
-    tri_norm_forward(n, h, x, b->norm1.g, b->norm1.b, a->norm1, a->mean1,
-                     a->rstd1);
+    tri_gpt_norm(m, &b->norm1, x, a->norm1, a->mean1, a->rstd1);
     p->column(p->ctx, &b->qkv, rows, a->norm1, a->qkv);
+    turn(m, 0, a->qkv);
     tri_attention_forward(&attention, a->qkv, a->att, a->lse);
     p->row(p->ctx, &b->proj, rows, a->att, a->res);
     tri_vector_add(x, n * h, a->res);
-    tri_norm_forward(n, h, a->res, b->norm2.g, b->norm2.b, a->norm2, a->mean2,
-                     a->rstd2);
+    tri_gpt_norm(m, &b->norm2, a->res, a->norm2, a->mean2, a->rstd2);
     p->column(p->ctx, &b->up, rows, a->norm2, a->up);
-    tri_gelu_forward(rows * m->ffn, a->up, a->act);
+    activate(m, a);
     p->row(p->ctx, &b->down, rows, a->act, a->out);
     tri_vector_add(a->res, n * h, a->out);
 }
@@ -98,19 +125,19 @@ static void block_backward(tri_model *m, const block *b, const block_acts *a,
 {
     const tri_products *p = m->place.products;
     tri_attention attention = attention_of(m);
-    int64_t rows = m->rows, n = m->mine, h = m->shape.hidden;
+    int64_t rows = m->rows;
 
-    p->row_back(p->ctx, &b->down, rows, a->act, m->d_res, m->d_ffn);
-    tri_gelu_backward(rows * m->ffn, a->up, m->d_ffn, m->d_ffn);
-    p->column_back(p->ctx, &b->up, rows, a->norm2, m->d_ffn, m->d_norm);
-    tri_norm_backward(n, h, a->res, b->norm2.g, a->mean2, a->rstd2, m->d_norm,
-                      m->d_res, b->norm2.dg, b->norm2.db);
+    p->row_back(p->ctx, &b->down, rows, a->act, m->d_res, m->d_act);
+    activate_back(m, a);
+    p->column_back(p->ctx, &b->up, rows, a->norm2, m->d_up, m->d_norm);
+    tri_gpt_norm_back(m, &b->norm2, a->res, a->mean2, a->rstd2, m->d_norm,
+                      m->d_res);
     p->row_back(p->ctx, &b->proj, rows, a->att, m->d_res, m->d_att);
     tri_attention_backward(&attention, a->qkv, a->att, a->lse, m->d_att,
                            m->d_qkv);
+    turn(m, 1, m->d_qkv);
     p->column_back(p->ctx, &b->qkv, rows, a->norm1, m->d_qkv, m->d_norm);
-    tri_norm_backward(n, h, x, b->norm1.g, a->mean1, a->rstd1, m->d_norm,
-                      m->d_res, b->norm1.dg, b->norm1.db);
+    tri_gpt_norm_back(m, &b->norm1, x, a->mean1, a->rstd1, m->d_norm, m->d_res);
 }
 
 void tri_gpt_backward(tri_model *m, int k)

@@ -13,7 +13,7 @@
 #include "models/gpt/gpt.h"
 #include "models/ops/ops.h"
 
-/* A norm's gain and bias. */
+/* A norm's gain and bias (layer norm). */
 typedef struct norm {
     const tri_real *g, *b;
     tri_real *dg, *db;
@@ -37,7 +37,7 @@ typedef struct block_acts {
     tri_real *qkv, *att, *lse;       /* rows x 3h/t, rows x h/t, H/t x rows */
     tri_real *res;                   /* x + attention, mine x h */
     tri_real *norm2, *mean2, *rstd2;
-    tri_real *up, *act; /* before and after GELU, rows x ffn/t */
+    tri_real *up, *act; /* before and after GELU, rows x up, rows x ffn/t */
     tri_real *out;      /* mine x h */
 } block_acts;
 
@@ -58,6 +58,7 @@ struct tri_model {
     int has_first, has_last; /* one of the chunks is the first, the last */
     int64_t rows, mine, row;
     int64_t width, ffn; /* of attention and MLP here: h/t, ffn/t */
+    int64_t up;         /* what enters the MLP: ffn, with gates twice that */
     tri_vocab vocab;    /* the slice of it that is here */
     const tri_real *wte, *wpe;
     tri_real *dwte, *dwpe;
@@ -70,13 +71,14 @@ struct tri_model {
     /* workspace */
     tri_real *d_res;         /* gradient of the residual stream, mine x h */
     tri_real *d_norm;        /* mine x h */
-    tri_real *d_ffn;         /* rows x ffn/t */
+    tri_real *d_act, *d_up;  /* rows x ffn/t, rows x up; GELU's are one */
     tri_real *d_qkv, *d_att; /* rows x 3h/t, rows x h/t */
     tri_real *logits;        /* logit_rows x vocab.width */
     tri_real *stats;         /* t x logit_rows x TRI_XENT_STATS */
     int64_t logit_rows;      /* at a time */
     tri_real *whole[2];      /* by rows, at the ends: rows x h */
     tri_real *attention_work;
+    tri_real *turns; /* rope: T x head width */
     double loss;
 };
 
@@ -89,6 +91,16 @@ void tri_gpt_bind(tri_model *m, const tri_real *params, tri_real *grads);
  */
 
 tri_status tri_gpt_alloc(tri_model *m, tri_region *region);
+
+/* ---- norm.c: a norm of this model's kind, of the rows that are here --------
+ */
+
+void tri_gpt_norm(const tri_model *m, const norm *n, const tri_real *x,
+                  tri_real *y, tri_real *mean, tri_real *rstd);
+/* Adds to dx and the norm's gradients. */
+void tri_gpt_norm_back(const tri_model *m, const norm *n, const tri_real *x,
+                       const tri_real *mean, const tri_real *rstd,
+                       const tri_real *dy, tri_real *dx);
 
 /* ---- ends.c: embedding into s->in, and its gradient from d_res; the final
  * norm of `x`, and the head's loss and gradient from there into d_res --------

@@ -87,7 +87,13 @@ static tri_status add_norm(tri_model *m, int layer, int k, const char *gain,
         b.flags |= TRI_TENSOR_TP_PART;
     }
     TRI_TRY(add(m, layer, k, gain, g));
-    return add(m, layer, k + 1, bias, b);
+    return m->shape.rms ? TRI_OK : add(m, layer, k + 1, bias, b);
+}
+
+static tri_status add_bias(tri_model *m, int layer, int k, const char *name,
+                           tri_tensor t)
+{
+    return m->shape.no_bias ? TRI_OK : add(m, layer, k, name, t);
 }
 
 /* qkv is [3][heads][head width][h], split by whole heads. */
@@ -106,25 +112,27 @@ static tri_status add_qkv(tri_model *m, int layer)
                     .flags = TRI_TENSOR_NO_DECAY};
 
     TRI_TRY(add(m, layer, QKV_W, "qkv.w", w));
-    return add(m, layer, QKV_B, "qkv.b", b);
+    return add_bias(m, layer, QKV_B, "qkv.b", b);
 }
 
-/* Outputs split. */
+/* Outputs split.  With gates [2][ffn], the gates first. */
 static tri_status add_up(tri_model *m, int layer)
 {
-    tri_tensor w = {.n_dims = 2,
-                    .shape = {m->shape.ffn, m->shape.hidden},
-                    .split = 0,
+    int64_t f = m->shape.ffn, h = m->shape.hidden;
+    int gates = m->shape.swiglu;
+    tri_tensor w = {.n_dims = 2 + gates,
+                    .shape = {gates ? 2 : f, gates ? f : h, h},
+                    .split = gates,
                     .init = TRI_INIT_NORMAL,
                     .std = STD};
-    tri_tensor b = {.n_dims = 1,
-                    .shape = {m->shape.ffn},
-                    .split = 0,
+    tri_tensor b = {.n_dims = 1 + gates,
+                    .shape = {gates ? 2 : f, f},
+                    .split = gates,
                     .init = TRI_INIT_ZERO,
                     .flags = TRI_TENSOR_NO_DECAY};
 
     TRI_TRY(add(m, layer, UP_W, "up.w", w));
-    return add(m, layer, UP_B, "up.b", b);
+    return add_bias(m, layer, UP_B, "up.b", b);
 }
 
 /* Inputs split; the bias is whole.  These end a branch of the residual
@@ -139,7 +147,7 @@ static tri_status add_row(tri_model *m, int layer, int k, const char *weight,
                     .std = STD / sqrt(2.0 * m->shape.layers)};
 
     TRI_TRY(add(m, layer, k, weight, w));
-    return add(m, layer, k + 1, bias, vector(m, TRI_INIT_ZERO));
+    return add_bias(m, layer, k + 1, bias, vector(m, TRI_INIT_ZERO));
 }
 
 static tri_status add_block(tri_model *m, int layer)
@@ -199,7 +207,7 @@ static tri_status add_first(tri_model *m)
         wpe.flags |= TRI_TENSOR_TP_PART;
     }
     TRI_TRY(add_vocab(m, ID_WTE, "wte", TRI_TENSOR_NO_DECAY | tied));
-    return add(m, NO_LAYER, ID_WPE, "wpe", wpe);
+    return m->shape.rope ? TRI_OK : add(m, NO_LAYER, ID_WPE, "wpe", wpe);
 }
 
 /* Norm and head.  A tied head is the embedding itself on a pipeline of one
@@ -283,7 +291,7 @@ static void bind_block(tri_model *m, const arrays *a, int layer, block *b)
     b->qkv = view_linear(a, layer, QKV_W, 3 * m->width, h);
     b->proj = view_linear(a, layer, PROJ_W, h, m->width);
     b->norm2 = view_norm(a, layer, NORM2_G);
-    b->up = view_linear(a, layer, UP_W, m->ffn, h);
+    b->up = view_linear(a, layer, UP_W, m->up, h);
     b->down = view_linear(a, layer, DOWN_W, h, m->ffn);
 }
 
@@ -301,6 +309,10 @@ void tri_gpt_bind(tri_model *m, const tri_real *params, tri_real *grads)
     }
     m->wte = param(&a, NO_LAYER, ID_WTE, &m->dwte);
     m->wpe = param(&a, NO_LAYER, ID_WPE, &m->dwpe);
+    if (m->shape.rope) {
+        tri_rope_table(m->shape.sequence, m->shape.hidden / m->shape.heads,
+                       m->turns);
+    }
     if (m->has_last) {
         m->normf = view_norm(&a, NO_LAYER, ID_NORMF_G);
         m->head.in = m->shape.hidden;

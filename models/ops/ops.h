@@ -67,6 +67,27 @@ void tri_norm_backward(int64_t rows, int64_t h, const tri_real *x,
                        const tri_real *rstd, const tri_real *dy, tri_real *dx,
                        tri_real *dg, tri_real *db);
 
+/* RMSNorm: y = x rstd g, with rstd of the mean square.  Backward as above. */
+void tri_rms_forward(int64_t rows, int64_t h, const tri_real *x,
+                     const tri_real *g, tri_real *y, tri_real *rstd);
+void tri_rms_backward(int64_t rows, int64_t h, const tri_real *x,
+                      const tri_real *g, const tri_real *rstd,
+                      const tri_real *dy, tri_real *dx, tri_real *dg);
+
+/* SwiGLU: rows of x are f gates and f values, those of y f products
+ * gate sigmoid(gate) value. */
+void tri_swiglu_forward(int64_t rows, int64_t f, const tri_real *x,
+                        tri_real *y);
+void tri_swiglu_backward(int64_t rows, int64_t f, const tri_real *x,
+                         const tri_real *dy, tri_real *dx);
+
+/* Rotary positions.  table: T x s, the cosines and sines of each position; s
+ * is even.  Turns the first `heads` heads of each row (row r is at position r
+ * mod T; ld: their stride), or turns them back, which is also the gradient. */
+void tri_rope_table(int64_t T, int64_t s, tri_real *table);
+void tri_rope(int64_t rows, int64_t T, int64_t heads, int64_t s, int64_t ld,
+              const tri_real *table, int back, tri_real *x);
+
 /* GELU in its tanh form (Hendrycks and Gimpel 2016), n elements. */
 void tri_gelu_forward(int64_t n, const tri_real *x, tri_real *y);
 /* dx = dy gelu'(x); dx may be dy. */

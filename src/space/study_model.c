@@ -18,12 +18,43 @@ const char *tri_model_name(tri_model_kind kind)
 #define SIZE          1000000
 #define NUMBER_BYTES  48
 
+/* Of GPT-2's form or of LLaMA's, or of some of both. */
+static tri_status read_form(const tri_yaml *m, tri_gpt_spec *g)
+{
+    static const char *const norms[] = {"layer", "rms"};
+    static const char *const mlps[] = {"gelu", "swiglu"};
+    static const char *const positions[] = {"learned", "rope"};
+    const tri_yaml *rope = tri_yaml_get(m, "positions");
+    int bias = 1;
+
+    TRI_TRY(tri_reader_name(tri_yaml_get(m, "norm"), "model.norm", norms, 2,
+                            &g->rms));
+    TRI_TRY(tri_reader_name(tri_yaml_get(m, "mlp"), "model.mlp", mlps, 2,
+                            &g->swiglu));
+    TRI_TRY(tri_reader_name(rope, "model.positions", positions, 2, &g->rope));
+    TRI_TRY(tri_reader_bool(tri_yaml_get(m, "bias"), "model.bias", &bias));
+    g->no_bias = !bias;
+    if (g->rope && g->hidden % g->heads == 0 && g->hidden / g->heads % 2 != 0) {
+        return tri_reader_place(rope, TRI_FAIL(TRI_ERANGE,
+                                               "model.positions: rope needs an "
+                                               "even hidden / heads, found %d",
+                                               g->hidden / g->heads));
+    }
+    return TRI_OK;
+}
+
 static tri_status read_gpt(tri_reader *r, const tri_yaml *m)
 {
-    static const char *const keys[] = {"kind",  "layers",   "hidden",
-                                       "heads", "sequence", "vocab",
-                                       "ffn",   "tied",     "data"};
-    tri_gpt_spec g = {4, 128, 4, 64, 256, 0, 1, "builtin"};
+    static const char *const keys[] = {
+            "kind", "layers", "hidden", "heads", "sequence",  "vocab", "ffn",
+            "tied", "data",   "norm",   "mlp",   "positions", "bias"};
+    tri_gpt_spec g = {.layers = 4,
+                      .hidden = 128,
+                      .heads = 4,
+                      .sequence = 64,
+                      .vocab = 256,
+                      .tied = 1,
+                      .data = "builtin"};
 
     TRI_TRY(KEYS(m, keys));
     TRI_TRY(tri_reader_small(tri_yaml_get(m, "layers"), "model.layers", 1, 4096,
@@ -41,6 +72,7 @@ static tri_status read_gpt(tri_reader *r, const tri_yaml *m)
                              &g.ffn));
     TRI_TRY(tri_reader_bool(tri_yaml_get(m, "tied"), "model.tied", &g.tied));
     TRI_TRY(tri_reader_text(tri_yaml_get(m, "data"), "model.data", &g.data));
+    TRI_TRY(read_form(m, &g));
     if (g.hidden % g.heads != 0) {
         const tri_yaml *at = tri_yaml_get(m, "heads");
         return tri_reader_place(at ? at : m,

@@ -190,6 +190,25 @@ static void test_gradients_untied(void **state)
     check_gradients(&shape);
 }
 
+/* LLaMA's form, and each of its parts alone. */
+static void test_gradients_of_forms(void **state)
+{
+    int part;
+
+    (void)state;
+    for (part = 0; part <= 4; part++) {
+        tri_gpt_shape shape = tiny;
+
+        shape.layers = part == 0 ? 2 : 1;
+        shape.tied = part != 0;
+        shape.rms = part == 0 || part == 1;
+        shape.swiglu = part == 0 || part == 2;
+        shape.rope = part == 0 || part == 3;
+        shape.no_bias = part == 0 || part == 4;
+        check_gradients(&shape);
+    }
+}
+
 static void test_gradients_long(void **state)
 {
     tri_gpt_shape shape = tiny;
@@ -252,6 +271,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
             cmocka_unit_test(test_gradients_tied),
             cmocka_unit_test(test_gradients_untied),
+            cmocka_unit_test(test_gradients_of_forms),
             cmocka_unit_test(test_gradients_long),
             cmocka_unit_test(test_micro_batches_add_up),
             cmocka_unit_test(test_learns),

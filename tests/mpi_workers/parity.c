@@ -42,6 +42,7 @@ static unsigned char text[3000];
 enum {
     TIED,
     UNTIED,
+    LLAMA, /* norm: rms, mlp: swiglu, positions: rope, bias: false */
     N_MODELS
 };
 
@@ -60,7 +61,11 @@ static tri_model_spec model_of(int which)
                                       .sequence = 12,
                                       .vocab = 400,
                                       .ffn = 96,
-                                      .tied = which == TIED}};
+                                      .tied = which == TIED,
+                                      .rms = which == LLAMA,
+                                      .swiglu = which == LLAMA,
+                                      .rope = which == LLAMA,
+                                      .no_bias = which == LLAMA}};
 }
 
 /* Options, and which of them a combination has. */
@@ -96,6 +101,7 @@ OPTION(sample_1, c->l.micro_batch == 1)
 OPTION(samples, c->l.micro_batch > 1)
 OPTION(tied, c->model == TIED)
 OPTION(untied, c->model == UNTIED)
+OPTION(llama, c->model == LLAMA)
 static const option options[] = {
         {"dp 1", dp_1},
         {"dp 2", dp_2},
@@ -119,6 +125,7 @@ static const option options[] = {
         {"micro_batch > 1", samples},
         {"tied", tied},
         {"untied", untied},
+        {"llama", llama},
 };
 #define N_OPTIONS ((int)(sizeof options / sizeof options[0]))
 

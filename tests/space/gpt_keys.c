@@ -1,0 +1,82 @@
+/*
+ * The keys of a model of kind gpt: what is read, and what is refused with
+ * which sentence.
+ */
+#include "trireme/study.h"
+
+#include "tests/tri_cmocka.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static tri_status parse(const char *keys, tri_study **out)
+{
+    char text[1024];
+
+    snprintf(text, sizeof text,
+             "study: t\nmodel: {kind: gpt%s}\nspace: {dp: {int: [1, 2]}}\n"
+             "objective: {maximize: tokens_per_s, compare: total}\n",
+             keys);
+    return tri_study_parse(text, strlen(text), "t.yaml", NULL, NULL, out);
+}
+
+static void forms(void **state)
+{
+    tri_study *s = NULL;
+
+    (void)state;
+    assert_int_equal(parse("", &s), TRI_OK);
+    assert_false(s->model.u.gpt.rms || s->model.u.gpt.swiglu ||
+                 s->model.u.gpt.rope || s->model.u.gpt.no_bias);
+    assert_int_equal(s->model.u.gpt.ffn, 512);
+    tri_study_destroy(s);
+    assert_int_equal(parse(", norm: rms, mlp: swiglu, positions: rope, "
+                           "bias: false, ffn: 344",
+                           &s),
+                     TRI_OK);
+    assert_true(s->model.u.gpt.rms && s->model.u.gpt.swiglu &&
+                s->model.u.gpt.rope && s->model.u.gpt.no_bias);
+    tri_study_destroy(s);
+    assert_int_equal(parse(", norm: layer, mlp: gelu, positions: learned, "
+                           "bias: true",
+                           &s),
+                     TRI_OK);
+    assert_false(s->model.u.gpt.rms || s->model.u.gpt.swiglu ||
+                 s->model.u.gpt.rope || s->model.u.gpt.no_bias);
+    tri_study_destroy(s);
+}
+
+static void refusals(void **state)
+{
+    static const struct {
+        const char *keys, *says;
+    } rows[] = {
+            {", norm: batch", "one of layer, rms"},
+            {", mlp: relu", "one of gelu, swiglu"},
+            {", positions: alibi", "one of learned, rope"},
+            {", bias: some", "true or false"},
+            {", hidden: 60, positions: rope", "even hidden / heads"},
+            {", nrom: rms", "did you mean \"norm\""},
+    };
+    size_t i;
+
+    (void)state;
+    for (i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        tri_study *s = NULL;
+
+        assert_int_not_equal(parse(rows[i].keys, &s), TRI_OK);
+        assert_null(s);
+        if (!strstr(tri_error_last()->sentence, rows[i].says)) {
+            fail_msg("'%s' does not say '%s'", tri_error_last()->sentence,
+                     rows[i].says);
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(forms),
+                                       cmocka_unit_test(refusals)};
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
