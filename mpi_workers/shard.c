@@ -169,6 +169,8 @@ static tri_status check_gpt(const tri_gpt_spec *g, const tri_layout *l)
          "a size of the model is too small");
     RULE(g->hidden % g->heads == 0, "hidden %% heads == 0: %d %% %d is not 0",
          g->hidden, g->heads);
+    RULE(g->dropout >= 0 && g->dropout <= 0.9, "dropout from 0 to 0.9: %g",
+         g->dropout);
     RULE(!g->rope || g->hidden / g->heads % 2 == 0,
          "positions rope needs an even hidden / heads: %d",
          g->hidden / g->heads);

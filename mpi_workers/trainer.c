@@ -27,7 +27,8 @@ static tri_status create_gpt(const tri_trainer_setup *s, const tri_place *place,
                            .rms = g->rms,
                            .swiglu = g->swiglu,
                            .rope = g->rope,
-                           .no_bias = g->no_bias};
+                           .no_bias = g->no_bias,
+                           .dropout = g->dropout};
     tri_text text = {.bytes = s->text, .n = s->text_bytes, .seed = s->seed};
     tri_gpt_part parts[TRI_MAX_CHUNKS];
     int c;

@@ -33,6 +33,7 @@ typedef enum tri_purpose {
     TRI_RNG_EXPLORE = 12, /* model search against random share; key: trial */
     TRI_RNG_EVOLVE = 13,  /* parents and children; key: question, place */
     TRI_RNG_POLICY = 14,  /* episodes of a policy; key: question */
+    TRI_RNG_DROPOUT = 15, /* masks; key: sample */
     TRI_RNG_PACE = 20,    /* simulated pace for good; key: rank */
     TRI_RNG_NODE = 21,    /* simulated loss; key: host, time round */
     TRI_RNG_TEST = 100    /* tests */

@@ -31,6 +31,7 @@ typedef struct tri_gpt_spec {
     int swiglu;       /* mlp: swiglu, else gelu */
     int rope;         /* positions: rope, else learned */
     int no_bias;      /* bias: false */
+    double dropout;   /* 0 to 0.9 */
 } tri_gpt_spec;
 
 typedef struct tri_mlp_spec {

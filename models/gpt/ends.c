@@ -64,13 +64,16 @@ void tri_gpt_embed(tri_model *m, slot *s)
         tri_positions_forward(m->mine, m->row, m->shape.sequence, h, m->wpe,
                               s->in);
     }
+    tri_gpt_drop(m, s, 0, DROP_EMBEDDING, s->in);
 }
 
 void tri_gpt_embed_back(tri_model *m, const slot *s)
 {
     int64_t h = m->shape.hidden;
-    const tri_real *all = gathered(m, m->d_res, m->whole[0]);
+    const tri_real *all;
 
+    tri_gpt_drop(m, s, 0, DROP_EMBEDDING, m->d_res);
+    all = gathered(m, m->d_res, m->whole[0]);
     tri_embed_backward(m->rows, h, m->vocab.first, m->vocab.n, s->input, all,
                        m->dwte);
     if (!m->shape.rope) {

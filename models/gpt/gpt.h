@@ -14,10 +14,12 @@ typedef struct tri_gpt_shape {
     int layers, hidden, heads, sequence, vocab, ffn;
     int tied; /* the head is the token embedding */
     /* GPT-2's form where 0 */
-    int rms;     /* RMSNorm, else layer norm */
-    int swiglu;  /* SwiGLU, else GELU */
-    int rope;    /* rotary positions (an even head width), else learned */
-    int no_bias; /* linear layers have none */
+    int rms;        /* RMSNorm, else layer norm */
+    int swiglu;     /* SwiGLU, else GELU */
+    int rope;       /* rotary positions (an even head width), else learned */
+    int no_bias;    /* linear layers have none */
+    double dropout; /* < 1: of the embedding, of attention's probabilities
+                     * and of what attention and MLP add to the stream */
 } tri_gpt_shape;
 
 extern const tri_model_ops tri_gpt_ops;

@@ -81,6 +81,17 @@ static tri_status take_slot(const tri_model *m, tri_region *region, slot *s)
     return c->is_first ? TRI_OK : take(region, nh, what, &s->d_in);
 }
 
+static tri_status take_masks(tri_model *m, tri_region *region)
+{
+    void *p = NULL;
+
+    TRI_TRY(tri_region_alloc(region,
+                             (uint64_t)m->place.micro_batch * sizeof *m->masks,
+                             "workspace", &p));
+    m->masks = p;
+    return TRI_OK;
+}
+
 /* Of embedding and head. */
 static tri_status take_ends(tri_model *m, tri_region *region)
 {
@@ -124,6 +135,10 @@ tri_status tri_gpt_alloc(tri_model *m, tri_region *region)
     TRI_TRY(take(region, rows * 3 * m->width, what, &m->d_qkv));
     TRI_TRY(take(region, rows * m->width, what, &m->d_att));
     TRI_TRY(take_ends(m, region));
+    if (m->shape.dropout > 0) {
+        TRI_TRY(take(region, nh, what, &m->d_drop));
+        TRI_TRY(take_masks(m, region));
+    }
     if (m->shape.rope) {
         TRI_TRY(take(region,
                      (int64_t)m->shape.sequence *

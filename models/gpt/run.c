@@ -29,6 +29,8 @@ void tri_gpt_load(tri_model *m, int k, int64_t step, int64_t sample)
     slot *s = &m->slots[k];
     int i;
 
+    s->step = step;
+    s->sample = sample;
     if (!s->chunk->is_first && !s->chunk->is_last) {
         return;
     }
@@ -44,22 +46,30 @@ void tri_gpt_load(tri_model *m, int k, int64_t step, int64_t sample)
     }
 }
 
-static tri_attention attention_of(const tri_model *m)
+static tri_attention attention_of(const tri_model *m, const slot *s, int layer)
 {
+    const tri_products *p = m->place.products;
+    int64_t heads = m->shape.heads / p->parts;
+
     return (tri_attention){.samples = m->place.micro_batch,
                            .T = m->shape.sequence,
-                           .H = m->shape.heads / m->place.products->parts,
+                           .H = heads,
                            .s = m->shape.hidden / m->shape.heads,
-                           .work = m->attention_work};
+                           .work = m->attention_work,
+                           .dropout = m->shape.dropout,
+                           .first = heads * p->part,
+                           .masks = tri_gpt_masks(m, s, layer, DROP_ATTENTION)};
 }
 
 /* Turn the queries and keys of all rows by their positions, or back. */
 static void turn(const tri_model *m, int back, tri_real *qkv)
 {
-    tri_attention a = attention_of(m);
+    int64_t heads = m->shape.heads / m->place.products->parts;
 
     if (m->shape.rope) {
-        tri_rope(m->rows, a.T, 2 * a.H, a.s, 3 * m->width, m->turns, back, qkv);
+        tri_rope(m->rows, m->shape.sequence, 2 * heads,
+                 m->shape.hidden / m->shape.heads, 3 * m->width, m->turns, back,
+                 qkv);
     }
 }
 
@@ -81,24 +91,30 @@ static void activate_back(tri_model *m, const block_acts *a)
     }
 }
 
-static void block_forward(const tri_model *m, const block *b, const tri_real *x,
-                          block_acts *a)
+/* Block `i` of the slot's chunk, on x. */
+static void block_forward(const tri_model *m, const slot *s, int i,
+                          const tri_real *x)
 {
     const tri_products *p = m->place.products;
-    tri_attention attention = attention_of(m);
-    int64_t rows = m->rows, n = m->mine, h = m->shape.hidden;
+    const block *b = &s->chunk->blocks[i];
+    const block_acts *a = &s->blocks[i];
+    int64_t rows = m->rows, n = m->mine * m->shape.hidden;
+    int layer = s->chunk->first_layer + i;
+    tri_attention attention = attention_of(m, s, layer);
 
     tri_gpt_norm(m, &b->norm1, x, a->norm1, a->mean1, a->rstd1);
     p->column(p->ctx, &b->qkv, rows, a->norm1, a->qkv);
     turn(m, 0, a->qkv);
     tri_attention_forward(&attention, a->qkv, a->att, a->lse);
     p->row(p->ctx, &b->proj, rows, a->att, a->res);
-    tri_vector_add(x, n * h, a->res);
+    tri_gpt_drop(m, s, layer, DROP_PROJ, a->res);
+    tri_vector_add(x, n, a->res);
     tri_gpt_norm(m, &b->norm2, a->res, a->norm2, a->mean2, a->rstd2);
     p->column(p->ctx, &b->up, rows, a->norm2, a->up);
     activate(m, a);
     p->row(p->ctx, &b->down, rows, a->act, a->out);
-    tri_vector_add(a->res, n * h, a->out);
+    tri_gpt_drop(m, s, layer, DROP_DOWN, a->out);
+    tri_vector_add(a->res, n, a->out);
 }
 
 void tri_gpt_forward(tri_model *m, int k)
@@ -111,7 +127,7 @@ void tri_gpt_forward(tri_model *m, int k)
         tri_gpt_embed(m, s);
     }
     for (i = 0; i < s->chunk->n_layers; i++) {
-        block_forward(m, &s->chunk->blocks[i], x, &s->blocks[i]);
+        block_forward(m, s, i, x);
         x = s->blocks[i].out;
     }
     if (s->chunk->is_last) {
@@ -120,19 +136,25 @@ void tri_gpt_forward(tri_model *m, int k)
 }
 
 /* d_res: gradient of the block's output in, of its input out. */
-static void block_backward(tri_model *m, const block *b, const block_acts *a,
+static void block_backward(tri_model *m, const slot *s, int i,
                            const tri_real *x)
 {
     const tri_products *p = m->place.products;
-    tri_attention attention = attention_of(m);
+    const block *b = &s->chunk->blocks[i];
+    const block_acts *a = &s->blocks[i];
     int64_t rows = m->rows;
+    int layer = s->chunk->first_layer + i;
+    tri_attention attention;
 
-    p->row_back(p->ctx, &b->down, rows, a->act, m->d_res, m->d_act);
+    p->row_back(p->ctx, &b->down, rows, a->act,
+                tri_gpt_dropped(m, s, layer, DROP_DOWN, m->d_res), m->d_act);
     activate_back(m, a);
     p->column_back(p->ctx, &b->up, rows, a->norm2, m->d_up, m->d_norm);
     tri_gpt_norm_back(m, &b->norm2, a->res, a->mean2, a->rstd2, m->d_norm,
                       m->d_res);
-    p->row_back(p->ctx, &b->proj, rows, a->att, m->d_res, m->d_att);
+    p->row_back(p->ctx, &b->proj, rows, a->att,
+                tri_gpt_dropped(m, s, layer, DROP_PROJ, m->d_res), m->d_att);
+    attention = attention_of(m, s, layer);
     tri_attention_backward(&attention, a->qkv, a->att, a->lse, m->d_att,
                            m->d_qkv);
     turn(m, 1, m->d_qkv);
@@ -152,8 +174,7 @@ void tri_gpt_backward(tri_model *m, int k)
         memcpy(m->d_res, s->d_out, bytes);
     }
     for (i = s->chunk->n_layers - 1; i >= 0; i--) {
-        block_backward(m, &s->chunk->blocks[i], &s->blocks[i],
-                       i ? s->blocks[i - 1].out : s->in);
+        block_backward(m, s, i, i ? s->blocks[i - 1].out : s->in);
     }
     if (s->chunk->is_first) {
         tri_gpt_embed_back(m, s);

@@ -43,6 +43,7 @@ typedef struct block_acts {
 
 typedef struct slot {
     const chunk *chunk;
+    int64_t step, sample;    /* that it was loaded with */
     int32_t *input, *target; /* first and last part; rows */
     tri_real *in;            /* output of the embedding or of the part before */
     block_acts *blocks;      /* of the chunk's layers */
@@ -78,7 +79,9 @@ struct tri_model {
     int64_t logit_rows;      /* at a time */
     tri_real *whole[2];      /* by rows, at the ends: rows x h */
     tri_real *attention_work;
-    tri_real *turns; /* rope: T x head width */
+    tri_real *turns;  /* rope: T x head width */
+    tri_real *d_drop; /* dropout: mine x h */
+    uint64_t *masks;  /* dropout: of each sample */
     double loss;
 };
 
@@ -101,6 +104,27 @@ void tri_gpt_norm(const tri_model *m, const norm *n, const tri_real *x,
 void tri_gpt_norm_back(const tri_model *m, const norm *n, const tri_real *x,
                        const tri_real *mean, const tri_real *rstd,
                        const tri_real *dy, tri_real *dx);
+
+/* ---- drop.c: does nothing without dropout -----------------------------------
+ */
+
+enum {
+    DROP_EMBEDDING, /* layer 0 */
+    DROP_ATTENTION,
+    DROP_PROJ,
+    DROP_DOWN,
+    DROP_SITES
+};
+
+/* The keys of a site's masks, of each sample; until the next call. */
+const uint64_t *tri_gpt_masks(const tri_model *m, const slot *s, int layer,
+                              int site);
+/* Rows of the residual stream that are here, dropped. */
+void tri_gpt_drop(const tri_model *m, const slot *s, int layer, int site,
+                  tri_real *x);
+/* The same of `d`, which stays; until the next call. */
+const tri_real *tri_gpt_dropped(const tri_model *m, const slot *s, int layer,
+                                int site, const tri_real *d);
 
 /* ---- ends.c: embedding into s->in, and its gradient from d_res; the final
  * norm of `x`, and the head's loss and gradient from there into d_res --------

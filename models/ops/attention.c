@@ -20,6 +20,8 @@ typedef struct head {
     int64_t out; /* offset in out and dout; stride ld_out */
     int64_t ld_out;
     int64_t lse; /* offset in lse */
+    uint64_t mask;
+    int64_t mask_row; /* of its first row */
 } head;
 
 int64_t tri_attention_work(int64_t T)
@@ -39,7 +41,22 @@ static head head_of(const tri_attention *a, const tri_real *qkv, int64_t sample,
                   .ld = 3 * width,
                   .out = sample * a->T * width + h * a->s,
                   .ld_out = width,
-                  .lse = (sample * a->H + h) * a->T};
+                  .lse = (sample * a->H + h) * a->T,
+                  .mask = a->dropout > 0 ? a->masks[sample] : 0,
+                  .mask_row = (a->first + h) * a->T};
+}
+
+/* The mask of rows [first, first + rows) on rows of probabilities or of their
+ * gradients. */
+static void mask(const tri_attention *a, const head *h, int64_t first,
+                 int64_t rows, int64_t keys, tri_real *p)
+{
+    int64_t r;
+
+    for (r = 0; r < rows && a->dropout > 0; r++) {
+        tri_dropout(a->dropout, h->mask, h->mask_row + first + r, keys,
+                    p + r * a->T);
+    }
 }
 
 /* Scores of row `i` over keys 0..i to probabilities; returns the lse.  Keys
@@ -93,6 +110,7 @@ void tri_attention_forward(const tri_attention *a, const tri_real *qkv,
             tri_gemm(0, 1, rows, keys, a->s, scale, h.q + i * h.ld, h.ld, h.k,
                      h.ld, 0, a->work, a->T);
             softmax_block(a->work, a->T, i, rows, keys, lse + h.lse);
+            mask(a, &h, i, rows, keys, a->work);
             tri_gemm(0, 0, rows, a->s, keys, 1, a->work, a->T, h.v, h.ld, 0,
                      out + h.out + i * h.ld_out, h.ld_out);
         }
@@ -164,10 +182,12 @@ static void head_backward(const tri_attention *a, const head *h,
                  a->T);
         tri_gemm(0, 1, rows, keys, a->s, 1, d, h->ld_out, h->v, h->ld, 0, dp,
                  a->T);
+        mask(a, h, i, rows, keys, dp);
         score_grads(a->T, i, rows, keys, lse + h->lse, delta, scale, p, dp);
         tri_gemm(0, 0, rows, a->s, keys, 1, dp, a->T, h->k, h->ld, 0,
                  dq + i * h->ld, h->ld);
         tri_gemm(1, 0, keys, a->s, rows, 1, dp, a->T, q, h->ld, 1, dk, h->ld);
+        mask(a, h, i, rows, keys, p);
         tri_gemm(1, 0, keys, a->s, rows, 1, p, a->T, d, h->ld_out, 1, dv,
                  h->ld);
     }

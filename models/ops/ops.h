@@ -94,12 +94,28 @@ void tri_gelu_forward(int64_t n, const tri_real *x, tri_real *y);
 void tri_gelu_backward(int64_t n, const tri_real *x, const tri_real *dy,
                        tri_real *dx);
 
+/*
+ * Dropout: each element of row `row`, n wide, is 0 with probability `rate`
+ * (< 1), else divided by 1 - rate.  Which ones depends on (key, row, column)
+ * alone, and the key on what it is made of: `place` (< 2^20) is where in the
+ * network.  It is its own gradient.
+ */
+uint64_t tri_mask_key(uint64_t seed, int64_t step, int64_t sample,
+                      int64_t place);
+void tri_dropout(double rate, uint64_t key, int64_t row, int64_t n,
+                 tri_real *x);
+
 /* Causal attention over the rows of `samples` sequences.  qkv: rows x [3][H]
  * [s]; out: rows x [H][s]; lse: samples x H x T, the logarithm of the sum of
- * exponentials of each row of scores, all that backward needs of them. */
+ * exponentials of each row of scores, all that backward needs of them.
+ * Probabilities are dropped with `dropout`; head h here is head first + h of
+ * the layer, and row i of its mask is row (first + h) T + i of the sample's. */
 typedef struct tri_attention {
     int64_t samples, T, H, s;
     tri_real *work; /* tri_attention_work elements */
+    double dropout; /* 0: none */
+    int64_t first;
+    const uint64_t *masks; /* keys, of each sample */
 } tri_attention;
 int64_t tri_attention_work(int64_t T);
 void tri_attention_forward(const tri_attention *a, const tri_real *qkv,

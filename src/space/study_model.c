@@ -34,6 +34,8 @@ static tri_status read_form(const tri_yaml *m, tri_gpt_spec *g)
     TRI_TRY(tri_reader_name(rope, "model.positions", positions, 2, &g->rope));
     TRI_TRY(tri_reader_bool(tri_yaml_get(m, "bias"), "model.bias", &bias));
     g->no_bias = !bias;
+    TRI_TRY(tri_reader_share(tri_yaml_get(m, "dropout"), "model.dropout", 0,
+                             0.9, &g->dropout));
     if (g->rope && g->hidden % g->heads == 0 && g->hidden / g->heads % 2 != 0) {
         return tri_reader_place(rope, TRI_FAIL(TRI_ERANGE,
                                                "model.positions: rope needs an "
@@ -46,8 +48,9 @@ static tri_status read_form(const tri_yaml *m, tri_gpt_spec *g)
 static tri_status read_gpt(tri_reader *r, const tri_yaml *m)
 {
     static const char *const keys[] = {
-            "kind", "layers", "hidden", "heads", "sequence",  "vocab", "ffn",
-            "tied", "data",   "norm",   "mlp",   "positions", "bias"};
+            "kind",  "layers",    "hidden", "heads",  "sequence",
+            "vocab", "ffn",       "tied",   "data",   "norm",
+            "mlp",   "positions", "bias",   "dropout"};
     tri_gpt_spec g = {.layers = 4,
                       .hidden = 128,
                       .heads = 4,

@@ -209,6 +209,18 @@ static void test_gradients_of_forms(void **state)
     }
 }
 
+static void test_gradients_dropped(void **state)
+{
+    tri_gpt_shape shape = tiny;
+
+    (void)state;
+    shape.dropout = 0.3;
+    check_gradients(&shape);
+    shape.sequence = 75;
+    shape.layers = 1;
+    check_gradients(&shape);
+}
+
 static void test_gradients_long(void **state)
 {
     tri_gpt_shape shape = tiny;
@@ -272,6 +284,7 @@ int main(void)
             cmocka_unit_test(test_gradients_tied),
             cmocka_unit_test(test_gradients_untied),
             cmocka_unit_test(test_gradients_of_forms),
+            cmocka_unit_test(test_gradients_dropped),
             cmocka_unit_test(test_gradients_long),
             cmocka_unit_test(test_micro_batches_add_up),
             cmocka_unit_test(test_learns),

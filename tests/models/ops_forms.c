@@ -1,7 +1,7 @@
 /*
  * The kernels of the second form of the transformer, each against its
- * definition: RMSNorm, SwiGLU, rotary positions.  Built in float and in
- * double.
+ * definition: RMSNorm, SwiGLU, rotary positions; and dropout.  Built in
+ * float and in double.
  */
 #include "models/ops/ops.h"
 #include "trireme/rng.h"
@@ -167,12 +167,60 @@ static void test_rope(void **state)
     near((tri_real)dot[0], dot[1]);
 }
 
+/* The share of zeros is the rate, in rows and in columns; the rest is scaled;
+ * neighbours, rows and keys are independent of each other; and a part of a row
+ * has the mask that the whole has. */
+static void test_dropout(void **state)
+{
+    enum {
+        N = 400
+    };
+    static tri_real x[N][N];
+    uint64_t key = tri_mask_key(1, 2, 3, 4);
+    double zeros = 0, pairs = 0, rows = 0, worst = 0, expected = 0.3 * 0.3;
+    tri_real part[N / 2];
+    int r, i;
+
+    (void)state;
+    for (r = 0; r < N; r++) {
+        double of_row = 0;
+
+        for (i = 0; i < N; i++) {
+            x[r][i] = 1;
+        }
+        tri_dropout(0.3, key, r, N, x[r]);
+        for (i = 0; i < N; i++) {
+            assert_true(x[r][i] == 0 || fabs((double)x[r][i] - 1 / 0.7) < 1e-6);
+            of_row += x[r][i] == 0;
+            pairs += i && x[r][i] == 0 && x[r][i - 1] == 0;
+            rows += r && x[r][i] == 0 && x[r - 1][i] == 0;
+        }
+        zeros += of_row;
+        worst = fmax(worst, fabs(of_row / N - 0.3));
+    }
+    /* five standard deviations of N x N draws, and of N */
+    assert_true(fabs(zeros / (N * N) - 0.3) < 5 * 0.46 / N);
+    assert_true(fabs(pairs / (N * N) - expected) < 8 * 0.3 / N);
+    assert_true(fabs(rows / (N * N) - expected) < 8 * 0.3 / N);
+    assert_true(worst < 5 * 0.46 / 20);
+    for (i = 0; i < N / 2; i++) {
+        part[i] = 1;
+    }
+    tri_dropout(0.3, key, 7, N / 2, part);
+    assert_memory_equal(part, x[7], sizeof part);
+    assert_true(tri_mask_key(1, 2, 3, 5) != key);
+    assert_true(tri_mask_key(1, 2, 4, 4) != key);
+    assert_true(tri_mask_key(1, 3, 3, 4) != key);
+    assert_true(tri_mask_key(2, 2, 3, 4) != key);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
             cmocka_unit_test(test_rms),
             cmocka_unit_test(test_swiglu),
             cmocka_unit_test(test_rope),
+            cmocka_unit_test(test_dropout),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

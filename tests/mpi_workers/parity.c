@@ -42,7 +42,8 @@ static unsigned char text[3000];
 enum {
     TIED,
     UNTIED,
-    LLAMA, /* norm: rms, mlp: swiglu, positions: rope, bias: false */
+    LLAMA,   /* norm: rms, mlp: swiglu, positions: rope, bias: false */
+    DROPPED, /* dropout */
     N_MODELS
 };
 
@@ -61,11 +62,12 @@ static tri_model_spec model_of(int which)
                                       .sequence = 12,
                                       .vocab = 400,
                                       .ffn = 96,
-                                      .tied = which == TIED,
+                                      .tied = which == TIED || which == DROPPED,
                                       .rms = which == LLAMA,
                                       .swiglu = which == LLAMA,
                                       .rope = which == LLAMA,
-                                      .no_bias = which == LLAMA}};
+                                      .no_bias = which == LLAMA,
+                                      .dropout = which == DROPPED ? 0.2 : 0}};
 }
 
 /* Options, and which of them a combination has. */
@@ -101,6 +103,7 @@ OPTION(sample_1, c->l.micro_batch == 1)
 OPTION(samples, c->l.micro_batch > 1)
 OPTION(tied, c->model == TIED)
 OPTION(untied, c->model == UNTIED)
+OPTION(dropped, c->model == DROPPED)
 OPTION(llama, c->model == LLAMA)
 static const option options[] = {
         {"dp 1", dp_1},
@@ -126,6 +129,7 @@ static const option options[] = {
         {"tied", tied},
         {"untied", untied},
         {"llama", llama},
+        {"dropout", dropped},
 };
 #define N_OPTIONS ((int)(sizeof options / sizeof options[0]))
 

@@ -31,11 +31,12 @@ static void forms(void **state)
     assert_int_equal(s->model.u.gpt.ffn, 512);
     tri_study_destroy(s);
     assert_int_equal(parse(", norm: rms, mlp: swiglu, positions: rope, "
-                           "bias: false, ffn: 344",
+                           "bias: false, ffn: 344, dropout: 10 %",
                            &s),
                      TRI_OK);
     assert_true(s->model.u.gpt.rms && s->model.u.gpt.swiglu &&
                 s->model.u.gpt.rope && s->model.u.gpt.no_bias);
+    assert_true(s->model.u.gpt.dropout == 0.1);
     tri_study_destroy(s);
     assert_int_equal(parse(", norm: layer, mlp: gelu, positions: learned, "
                            "bias: true",
@@ -51,9 +52,10 @@ static void refusals(void **state)
     static const struct {
         const char *keys, *says;
     } rows[] = {
-            {", norm: batch", "one of layer, rms"},
-            {", mlp: relu", "one of gelu, swiglu"},
-            {", positions: alibi", "one of learned, rope"},
+            {", norm: batch", "expected layer or rms"},
+            {", mlp: relu", "expected gelu or swiglu"},
+            {", positions: alibi", "expected learned or rope"},
+            {", dropout: 1.5", "dropout"},
             {", bias: some", "true or false"},
             {", hidden: 60, positions: rope", "even hidden / heads"},
             {", nrom: rms", "did you mean \"norm\""},
