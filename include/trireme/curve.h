@@ -66,6 +66,10 @@ TRI_API void tri_curve_destroy(tri_curve *c);
 TRI_API void tri_curve_at(const tri_curve *c, const tri_config *config,
                           int64_t run, int64_t from, int64_t to,
                           tri_curve_point *out);
+/* The same of a configuration whose hash (tri_space_hash) is known. */
+TRI_API void tri_curve_at_hash(const tri_curve *c, const tri_config *config,
+                               uint64_t hash, int64_t run, int64_t from,
+                               int64_t to, tri_curve_point *out);
 /* The noiseless value of `config` at `resource`. */
 TRI_API double tri_curve_value(const tri_curve *c, const tri_config *config,
                                int64_t resource);

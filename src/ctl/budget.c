@@ -29,6 +29,16 @@ double tri_ctl_predict(const tri_ctl *ctl, int64_t trial, double length,
     return unit * length + (in_place || isnan(start) ? 0 : start);
 }
 
+double tri_ctl_foresee(const tri_ctl *ctl, int64_t trial, double length,
+                       int in_place)
+{
+    int hangs = ctl->head >= 0 || !isnan(ctl->deadline_s) ||
+                !isnan(ctl->max_time_s) ||
+                ctl->study->budget.time_s != TRI_UNLIMITED;
+
+    return hangs ? tri_ctl_predict(ctl, trial, length, in_place) : NAN;
+}
+
 double tri_ctl_length(const tri_ctl *ctl, int64_t trial, int rung)
 {
     const tri_trial_row *t = trial >= 0 ? &ctl->trials[trial] : NULL;

@@ -22,7 +22,7 @@ static tri_status may_go_on(tri_ctl *ctl, const tri_live *live, tri_job *job,
     const tri_run_view *v = &ctl->runs[live->run].v;
     tri_going going = tri_sched_goes_on(ctl->sched, v->trial,
                                         tri_ctl_may_create(ctl), job);
-    double s = tri_ctl_predict(ctl, v->trial,
+    double s = tri_ctl_foresee(ctl, v->trial,
                                (double)(job->resource - v->resource), 1);
     double head_start;
 
@@ -48,7 +48,10 @@ static double first_limit(const tri_ctl *ctl, const tri_live *live)
 tri_status tri_ctl_go_on(tri_ctl *ctl, tri_live *live, int *went)
 {
     int64_t old = live->run, run, trial;
-    tri_run_view v = ctl->runs[old].v;
+    const tri_run_view *v = &ctl->runs[old].v; /* until a run is added */
+    const int32_t *ranks = v->ranks;
+    const int n_ranks = v->n_ranks, attempt = v->attempt;
+    const int64_t reached = v->resource;
     double slowest = live->slowest_s;
     tri_command c = {.kind = TRI_CMD_VERDICT};
     tri_job job;
@@ -58,9 +61,9 @@ tri_status tri_ctl_go_on(tri_ctl *ctl, tri_live *live, int *went)
         return TRI_OK;
     }
     TRI_TRY(tri_ctl_take(ctl, &job, &trial));
-    TRI_TRY(tri_ctl_add_run(ctl, trial, job.rung, job.resource, v.ranks,
-                            v.n_ranks, &run));
-    TRI_TRY(tri_ctl_end_run(ctl, tri_ctl_live(ctl, old, v.attempt),
+    TRI_TRY(tri_ctl_add_run(ctl, trial, job.rung, job.resource, ranks, n_ranks,
+                            &run));
+    TRI_TRY(tri_ctl_end_run(ctl, tri_ctl_live(ctl, old, attempt),
                             TRI_RUN_FINISHED, TRI_REASON_NONE, 0));
     ctl->search_runs++;
     ctl->runs[run].v.state = TRI_RUN_RUNNING;
@@ -68,17 +71,17 @@ tri_status tri_ctl_go_on(tri_ctl *ctl, tri_live *live, int *went)
     live->in_place = 1;
     live->first_s = ctl->now;
     live->slowest_s = slowest;
-    live->length = (double)(job.resource - v.resource);
+    live->length = (double)(job.resource - reached);
     tri_ctl_set_limit(ctl, live, first_limit(ctl, live));
     TRI_TRY(tri_ctl_set_place(ctl, trial, TRI_PLACE_FLYING));
     c.u.verdict =
             (tri_cmd_verdict){.run = old,
-                              .attempt = v.attempt,
+                              .attempt = attempt,
                               .verdict = TRI_VERDICT_CONTINUE,
                               .save = (uint8_t)tri_ctl_saves(ctl, job.rung),
                               .next_run = run,
                               .next_rung = job.rung,
                               .resource = job.resource,
-                              .rank = v.ranks[0]};
+                              .rank = ranks[0]};
     return tri_ctl_emit(ctl, &c);
 }

@@ -1,5 +1,7 @@
 /*
- * A running median by two heaps that meet in the middle.
+ * A running median by two heaps that meet in the middle.  The median of a
+ * multitude does not depend on the order in which it came, so what was added
+ * waits in a list until somebody asks.
  */
 #include "src/ctl/median.h"
 
@@ -7,6 +9,14 @@
 
 #include <math.h>
 #include <stdlib.h>
+
+struct tri_median_halves {
+    double *low;   /* heap, largest first: the lower half, one more if odd */
+    double *high;  /* heap, smallest first */
+    double *fresh; /* not in a heap yet */
+    size_t n_low, n_high, n_fresh;
+    size_t room; /* values; of a heap as many, as it may hold one too many */
+};
 
 /* Both are heaps with the smallest first; `low` holds negated values. */
 static void push(double *heap, size_t *n, double x)
@@ -43,56 +53,85 @@ static double pop(double *heap, size_t *n)
     return top;
 }
 
-static tri_status grow(tri_running_median *m)
+static int grow_one(double **list, size_t n, size_t room)
 {
-    size_t room = m->room ? 2 * m->room : 64;
-    double *low =
-            tri_rows_grow(m->low, m->n_low * sizeof *low, room * sizeof *low);
-    double *high;
+    double *grown =
+            tri_rows_grow(*list, n * sizeof *grown, room * sizeof *grown);
 
-    if (!low) {
+    if (!grown) {
+        return 0;
+    }
+    *list = grown;
+    return 1;
+}
+
+/* Room for all values in each of the three; what is not written to costs
+ * nothing. */
+static tri_status grow(tri_median_halves *h)
+{
+    size_t room = h->room ? 2 * h->room : 64;
+
+    if (!grow_one(&h->low, h->n_low, room) ||
+        !grow_one(&h->high, h->n_high, room) ||
+        !grow_one(&h->fresh, h->n_fresh, room)) {
         return TRI_FAIL(TRI_ENOMEM, "no memory for %zu durations", room);
     }
-    m->low = low;
-    high = tri_rows_grow(m->high, m->n_high * sizeof *high,
-                         room * sizeof *high);
-    if (!high) {
-        return TRI_FAIL(TRI_ENOMEM, "no memory for %zu durations", room);
-    }
-    m->high = high;
-    m->room = room;
+    h->room = room;
     return TRI_OK;
 }
 
 tri_status tri_running_median_add(tri_running_median *m, double x)
 {
-    if (m->n_low + 1 >= m->room) {
-        TRI_TRY(grow(m));
+    tri_median_halves *h = m->halves;
+
+    if (!h) {
+        h = m->halves = calloc(1, sizeof *h);
     }
-    if (m->n_low && x > -m->low[0]) {
-        push(m->high, &m->n_high, x);
-    } else {
-        push(m->low, &m->n_low, -x);
+    if (!h) {
+        return TRI_FAIL(TRI_ENOMEM, "no memory for a duration");
     }
-    if (m->n_high > m->n_low) {
-        push(m->low, &m->n_low, -pop(m->high, &m->n_high));
-    } else if (m->n_low > m->n_high + 1) {
-        push(m->high, &m->n_high, -pop(m->low, &m->n_low));
+    if (h->n_low + h->n_high + h->n_fresh + 2 >= h->room) {
+        TRI_TRY(grow(h));
     }
+    h->fresh[h->n_fresh++] = x;
     return TRI_OK;
+}
+
+static void sort_in(tri_median_halves *h, double x)
+{
+    if (h->n_low && x > -h->low[0]) {
+        push(h->high, &h->n_high, x);
+    } else {
+        push(h->low, &h->n_low, -x);
+    }
+    if (h->n_high > h->n_low) {
+        push(h->low, &h->n_low, -pop(h->high, &h->n_high));
+    } else if (h->n_low > h->n_high + 1) {
+        push(h->high, &h->n_high, -pop(h->low, &h->n_low));
+    }
 }
 
 double tri_running_median_value(const tri_running_median *m)
 {
-    if (!m->n_low) {
+    tri_median_halves *h = m->halves;
+
+    if (!h) {
         return NAN;
     }
-    return m->n_low > m->n_high ? -m->low[0] : (m->high[0] - m->low[0]) / 2;
+    for (size_t i = 0; i < h->n_fresh; i++) {
+        sort_in(h, h->fresh[i]);
+    }
+    h->n_fresh = 0;
+    return h->n_low > h->n_high ? -h->low[0] : (h->high[0] - h->low[0]) / 2;
 }
 
 void tri_running_median_fini(tri_running_median *m)
 {
-    free(m->low);
-    free(m->high);
-    *m = (tri_running_median){0};
+    if (m->halves) {
+        free(m->halves->low);
+        free(m->halves->high);
+        free(m->halves->fresh);
+        free(m->halves);
+    }
+    *m = (tri_running_median){NULL};
 }

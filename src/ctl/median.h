@@ -1,15 +1,16 @@
 /*
- * The median of all values seen so far: two heaps, O(log n) a value.
+ * The median of all values seen so far: O(1) a value, and O(log n) for each
+ * that came since it was last asked for.
  */
 #ifndef TRI_SRC_CTL_MEDIAN_H
 #define TRI_SRC_CTL_MEDIAN_H
 
 #include "trireme/status.h"
 
+typedef struct tri_median_halves tri_median_halves;
+
 typedef struct tri_running_median {
-    double *low;  /* heap, largest first: the lower half, one more if odd */
-    double *high; /* heap, smallest first */
-    size_t n_low, n_high, room;
+    tri_median_halves *halves; /* NULL: nothing was added */
 } tri_running_median;
 
 /* TRI_ENOMEM. */

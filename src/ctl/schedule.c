@@ -168,7 +168,7 @@ int tri_ctl_may_pass(const tri_ctl *ctl, double s, double head_start)
 /* How long the job that `trial` waits with is predicted to run. */
 static double waiting_s(const tri_ctl *ctl, int64_t trial)
 {
-    return tri_ctl_predict(
+    return tri_ctl_foresee(
             ctl, trial, tri_ctl_length(ctl, trial, ctl->trials[trial].rung), 0);
 }
 
@@ -187,11 +187,11 @@ static tri_status next_job(tri_ctl *ctl, tri_job *job, int *ranks, double *s)
             tri_sched_peek(ctl->sched, 0, job);
         }
         *ranks = ctl->candidate.ranks;
-        *s = tri_ctl_predict(ctl, -1, (double)job->resource, 0);
+        *s = tri_ctl_foresee(ctl, -1, (double)job->resource, 0);
     }
     if (job->kind == TRI_JOB_PROMOTE) {
         *ranks = ctl->trials[job->trial].ranks;
-        *s = tri_ctl_predict(ctl, job->trial,
+        *s = tri_ctl_foresee(ctl, job->trial,
                              tri_ctl_length(ctl, job->trial, job->rung), 0);
     }
     return TRI_OK;

@@ -387,6 +387,10 @@ int tri_ctl_may_create(const tri_ctl *ctl);
  * `in_place`; NaN: not known. */
 double tri_ctl_predict(const tri_ctl *ctl, int64_t trial, double length,
                        int in_place);
+/* The same, where any decision hangs on it: NaN where no time is limited and no
+ * head waits. */
+double tri_ctl_foresee(const tri_ctl *ctl, int64_t trial, double length,
+                       int in_place);
 /* Units that a run of `trial` at `resource` has to do. */
 double tri_ctl_length(const tri_ctl *ctl, int64_t trial, int rung);
 /* Whether a run predicted to last `s` may start. */

@@ -131,20 +131,28 @@ static void note_checkpoint(const tri_slot *s, double cost_s, char *name,
 static tri_status happen(tri_cluster *m, double time_s, tri_happening kind,
                          int slot)
 {
+    int later = kind == TRI_HAPPENS_END || kind == TRI_HAPPENS_LOSS;
     tri_heap_entry e = {.time_s = time_s,
-                        .later = kind == TRI_HAPPENS_END ||
-                                 kind == TRI_HAPPENS_LOSS,
+                        .later = (int16_t)later,
                         .kind = (int16_t)kind,
                         .slot = slot,
                         .stamp = m->slots.list[slot].stamp,
                         .about = (int32_t)m->slots.list[slot].run};
 
-    return tri_heap_push(&m->heap, e);
+    /* an answer takes as long as the one before */
+    return later ? tri_heap_push(&m->heap, e) : tri_heap_append(&m->heap, e);
 }
+
+/* So few runs in flight are in the caches anyway. */
+#define FEW 64
 
 void tri_cluster_look_ahead(const tri_cluster *m)
 {
     const tri_heap_entry *e = m->heap.entries;
+
+    if (m->slots.n < FEW) {
+        return;
+    }
 
     for (size_t i = 0; i < 3 && i < m->heap.n; i++) {
         if (e[i].slot >= 0 && e[i].slot < m->slots.n) {
@@ -198,7 +206,8 @@ static tri_status start(tri_cluster *m, int slot)
     double latency = m->set->latency_s;
     double survives;
 
-    tri_curve_at(m->source, s->config, s->run, s->from, s->to, &s->end);
+    tri_curve_at_hash(m->source, s->config, s->hash, s->run, s->from, s->to,
+                      &s->end);
     s->lasts_s = s->end.duration_s * straggling(m, key) * pace(m, s) *
                  tri_cluster_slowness(m, s->ranks, s->n_ranks);
     survives = survival(m, key);
@@ -434,6 +443,7 @@ static tri_status assign(tri_cluster *m, const tri_cmd_assign *c)
     s->to = c->resource;
     s->save = c->save;
     s->config = tri_ctl_config(m->ctl, c->trial);
+    s->hash = c->config_hash;
     m->score.busy += s->n_ranks;
     return happen(m, m->now_s + m->set->start_s + 2 * m->set->latency_s,
                   TRI_HAPPENS_FORMED, slot);

@@ -96,23 +96,28 @@ static double noisy(double value, uint64_t seed, int64_t run, double noise)
 }
 
 static void synthetic_at(const tri_curve *c, const tri_config *config,
-                         int64_t run, int64_t from, int64_t to,
+                         uint64_t hash, int64_t run, int64_t from, int64_t to,
                          tri_curve_point *out)
 {
     const tri_synthetic_spec *spec = &c->study->model.u.synthetic;
     uint64_t seed = c->study->seed;
-    tri_rng rng = tri_rng_stream(seed, (uint64_t)run, TRI_RNG_FAIL);
+    tri_rng rng;
 
     out->duration_s = c->cost_s * (double)(to - from) *
                       straggling(seed, run, spec->straggle);
-    out->failed = spec->fail > 0 && tri_rng_unit(&rng) < spec->fail;
-    out->final_failure = 0;
+    out->failed = out->final_failure = 0;
+    if (spec->fail > 0) {
+        rng = tri_rng_stream(seed, (uint64_t)run, TRI_RNG_FAIL);
+        out->failed = tri_rng_unit(&rng) < spec->fail;
+    }
     if (out->failed) {
         out->objective = NAN;
         out->duration_s *= tri_rng_unit(&rng);
     } else {
-        out->objective =
-                noisy(tri_curve_value(c, config, to), seed, run, spec->noise);
+        out->objective = noisy(
+                direction(c->study) *
+                        tri_synthetic_loss_hash(c->synthetic, config, hash, to),
+                seed, run, spec->noise);
     }
 }
 
@@ -142,13 +147,23 @@ static void recorded_at(const tri_curve *c, const tri_config *config,
 void tri_curve_at(const tri_curve *c, const tri_config *config, int64_t run,
                   int64_t from, int64_t to, tri_curve_point *out)
 {
+    uint64_t hash =
+            c->synthetic != NULL ? tri_space_hash(c->study->space, config) : 0;
+
+    tri_curve_at_hash(c, config, hash, run, from, to, out);
+}
+
+void tri_curve_at_hash(const tri_curve *c, const tri_config *config,
+                       uint64_t hash, int64_t run, int64_t from, int64_t to,
+                       tri_curve_point *out)
+{
     out->missing = 0;
     if (c->recorded != NULL) {
         recorded_at(c, config, from, to, out);
     } else if (c->table != NULL) {
         table_at(c, config, from, to, out);
     } else {
-        synthetic_at(c, config, run, from, to, out);
+        synthetic_at(c, config, hash, run, from, to, out);
     }
 }
 

@@ -29,6 +29,7 @@ typedef struct tri_slot {
     double start_s, lasts_s;
     int save;                 /* write a checkpoint when released or stopped */
     const tri_config *config; /* the controller's */
+    uint64_t hash;            /* of it */
     tri_curve_point end;      /* what it will measure */
 } tri_slot;
 

@@ -327,6 +327,12 @@ static double decay(const tri_synthetic *s, int64_t resource, double rate)
 double tri_synthetic_loss(const tri_synthetic *s, const tri_config *c,
                           int64_t resource)
 {
+    return tri_synthetic_loss_hash(s, c, tri_space_hash(s->space, c), resource);
+}
+
+double tri_synthetic_loss_hash(const tri_synthetic *s, const tri_config *c,
+                               uint64_t hash, int64_t resource)
+{
     double rise = rise_of(s, c);
     tri_rng rng;
     double amplitude, rate;
@@ -334,7 +340,7 @@ double tri_synthetic_loss(const tri_synthetic *s, const tri_config *c,
     if (s->form->rate == NULL) {
         return s->floor + rise;
     }
-    rng = tri_rng_stream(s->seed, tri_space_hash(s->space, c), TRI_RNG_CURVE);
+    rng = tri_rng_stream(s->seed, hash, TRI_RNG_CURVE);
     amplitude = AMPLITUDE * (0.6 + 0.8 * tri_rng_unit(&rng));
     rate = s->form->rate(rise, tri_rng_unit(&rng));
     return s->floor + rise + amplitude * decay(s, resource, rate);

@@ -29,6 +29,9 @@ void tri_synthetic_destroy(tri_synthetic *s);
 /* The loss of `c` after `resource`. */
 double tri_synthetic_loss(const tri_synthetic *s, const tri_config *c,
                           int64_t resource);
+/* The same where its hash (tri_space_hash) is known. */
+double tri_synthetic_loss_hash(const tri_synthetic *s, const tri_config *c,
+                               uint64_t hash, int64_t resource);
 /* The least loss that any valid configuration reaches. */
 double tri_synthetic_floor(const tri_synthetic *s);
 /* The configuration that reaches it; borrowed. */

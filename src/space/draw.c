@@ -211,11 +211,16 @@ static void step_diagram(const tri_space *s, int p, int32_t *node, chooser *ch,
     *node = arc->child;
 }
 
-/* Where each component's path starts.  Owned by the caller; NULL without
- * memory. */
-static int32_t *new_nodes(const tri_space *s)
+/* Components whose nodes find room in a caller's own array. */
+#define FEW_COMPS 32
+
+/* Where each component's path starts: in `few`, where they are so few, else
+ * owned by the caller; NULL without memory. */
+static int32_t *new_nodes(const tri_space *s, int32_t *few)
 {
-    int32_t *nodes = malloc(((size_t)s->n_comps + 1) * sizeof *nodes);
+    int32_t *nodes = s->n_comps <= FEW_COMPS
+                             ? few
+                             : malloc(((size_t)s->n_comps + 1) * sizeof *nodes);
     int i;
 
     for (i = 0; nodes && i < s->n_comps; i++) {
@@ -224,8 +229,16 @@ static int32_t *new_nodes(const tri_space *s)
     return nodes;
 }
 
+static void forget_nodes(int32_t *nodes, const int32_t *few)
+{
+    if (nodes != few) {
+        free(nodes);
+    }
+}
+
 static tri_status descend(const tri_space *s, chooser *ch, tri_config *out)
 {
+    int32_t few[FEW_COMPS];
     int32_t *nodes;
     tri_status st = TRI_OK;
     int p;
@@ -233,7 +246,7 @@ static tri_status descend(const tri_space *s, chooser *ch, tri_config *out)
     if (s->count == 0) {
         return TRI_FAIL(TRI_EEMPTY, "no configuration is valid");
     }
-    nodes = new_nodes(s);
+    nodes = new_nodes(s, few);
     if (!nodes) {
         return TRI_FAIL(TRI_ENOMEM, "no memory for a configuration");
     }
@@ -257,7 +270,7 @@ static tri_status descend(const tri_space *s, chooser *ch, tri_config *out)
             st = draw_tested(s, comp, ch, out);
         }
     }
-    free(nodes);
+    forget_nodes(nodes, few);
     return st;
 }
 
@@ -335,6 +348,7 @@ tri_status tri_space_index(const tri_space *s, const tri_config *c,
                            int64_t *out)
 {
     int64_t index = 0, total = s->count, n = 1, before = 0, now = 1;
+    int32_t few[FEW_COMPS];
     int32_t *nodes;
     int p, ok = 1;
 
@@ -344,7 +358,7 @@ tri_status tri_space_index(const tri_space *s, const tri_config *c,
     if (s->count == 0) {
         return not_valid();
     }
-    nodes = new_nodes(s);
+    nodes = new_nodes(s, few);
     if (!nodes) {
         return TRI_FAIL(TRI_ENOMEM, "no memory for a configuration");
     }
@@ -358,7 +372,7 @@ tri_status tri_space_index(const tri_space *s, const tri_config *c,
         index += ok ? before * (total / n) : 0;
         total = ok ? total / n * now : 0;
     }
-    free(nodes);
+    forget_nodes(nodes, few);
     if (!ok) {
         return not_valid();
     }

@@ -24,8 +24,10 @@ static void median_is_the_median(void **state)
     for (int i = 0; i < 500; i++) {
         x[i] = (double)tri_rng_below(&rng, 100);
         assert_int_equal(tri_running_median_add(&m, x[i]), TRI_OK);
-        assert_true(tri_running_median_value(&m) ==
-                    tri_median(x, i + 1, scratch));
+        if (i < 20 || i % 7 == 0) { /* several come before it is asked */
+            assert_true(tri_running_median_value(&m) ==
+                        tri_median(x, i + 1, scratch));
+        }
     }
     tri_running_median_fini(&m);
 }
