@@ -104,40 +104,78 @@ int tri_h5_get_i32(hid_t object, const char *name, int32_t *v)
     return result;
 }
 
-/* Memory for a fixed text of `type`; NULL for any other type. */
-static char *text_room(hid_t type)
+/* More is no text that a study has. */
+#define MOST_TEXT ((size_t)64 << 20)
+
+/* Memory for the one fixed text that an object of `type` and `space` holds;
+ * NULL for any other. */
+static char *text_room(hid_t type, hid_t space)
 {
-    if (H5Tget_class(type) != H5T_STRING || H5Tis_variable_str(type) != 0) {
+    size_t bytes = H5Tget_size(type);
+
+    if (H5Tget_class(type) != H5T_STRING || H5Tis_variable_str(type) != 0 ||
+        H5Sget_simple_extent_npoints(space) != 1 || bytes == 0 ||
+        bytes > MOST_TEXT) {
         return NULL;
     }
-    return calloc(H5Tget_size(type) + 1, 1);
+    return calloc(bytes + 1, 1);
 }
 
 static char *get_text_attribute(hid_t group, const char *name)
 {
     hid_t attribute = H5Aopen(group, name, H5P_DEFAULT);
-    hid_t type = H5Aget_type(attribute);
-    char *text = text_room(type);
+    hid_t type, space;
+    char *text;
+
+    if (attribute < 0) {
+        return NULL;
+    }
+    type = H5Aget_type(attribute);
+    space = H5Aget_space(attribute);
+    text = text_room(type, space);
 
     if (text && H5Aread(attribute, type, text) < 0) {
         free(text);
         text = NULL;
     }
+    H5Sclose(space);
     H5Tclose(type);
     H5Aclose(attribute);
     return text;
 }
 
+int tri_h5_is_here(hid_t group, const char *name)
+{
+    H5L_info_t info;
+
+    return H5Lexists(group, name, H5P_DEFAULT) > 0 &&
+           H5Lget_info(group, name, &info, H5P_DEFAULT) >= 0 &&
+           info.type == H5L_TYPE_HARD;
+}
+
+int tri_h5_is_own(hid_t set)
+{
+    hid_t plist = H5Dget_create_plist(set);
+    int own = plist >= 0 && H5Pget_layout(plist) != H5D_VIRTUAL &&
+              H5Pget_external_count(plist) == 0;
+
+    H5Pclose(plist);
+    return own;
+}
+
 static char *get_text_set(hid_t group, const char *name)
 {
     hid_t set = H5Dopen2(group, name, H5P_DEFAULT);
-    hid_t type = H5Dget_type(set);
-    hid_t space = H5Dget_space(set);
-    char *text = NULL;
+    hid_t type, space;
+    char *text;
 
-    if (H5Sget_simple_extent_npoints(space) == 1) {
-        text = text_room(type);
+    if (set < 0) {
+        return NULL;
     }
+    type = H5Dget_type(set);
+    space = H5Dget_space(set);
+    text = tri_h5_is_own(set) ? text_room(type, space) : NULL;
+
     if (text && H5Dread(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, text) < 0) {
         free(text);
         text = NULL;
@@ -153,7 +191,7 @@ char *tri_h5_get_text(hid_t group, const char *name)
     if (H5Aexists(group, name) > 0) {
         return get_text_attribute(group, name);
     }
-    if (H5Lexists(group, name, H5P_DEFAULT) > 0) {
+    if (tri_h5_is_here(group, name)) {
         return get_text_set(group, name);
     }
     return NULL;

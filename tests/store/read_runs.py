@@ -1,9 +1,11 @@
 """Reads a study file as its users do: /runs into a pandas DataFrame, from the
-finished file and, followed by SWMR, while the study is written.
+finished file and, followed by SWMR, while the study is written; and with h5dump,
+which knows no SWMR, so while it is written from a copy that h5clear has opened.
 
     read_runs.py PROGRAM FILE.h5     PROGRAM writes a study to FILE.h5, slowly
 """
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -17,6 +19,9 @@ except ImportError as missing:
     sys.exit(77)
 
 
+HAS_H5DUMP = bool(shutil.which("h5dump") and shutil.which("h5clear"))
+
+
 def frame(table):
     """A DataFrame of a table, texts decoded."""
     out = pandas.DataFrame(table[:])
@@ -26,11 +31,35 @@ def frame(table):
     return out
 
 
+def dump(path, table):
+    """The rows of a table as h5dump prints them; None where it cannot."""
+    done = subprocess.run(["h5dump", "-d", "/" + table, "-y", path], text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    if done.returncode != 0:
+        return None
+    return done.stdout.split("DATA {")[1].count("\n      {")
+
+
+def dump_copy(path):
+    """A copy may be caught between two writes: then another is taken."""
+    copy = path + ".copy"
+    for _ in range(20):
+        shutil.copy(path, copy)
+        subprocess.run(["h5clear", "-s", copy], check=True,
+                       stdout=subprocess.DEVNULL)
+        rows = dump(copy, "events")
+        if rows is not None:
+            os.unlink(copy)
+            return rows
+        time.sleep(0.05)
+    sys.exit("h5dump could read no copy of the live file")
+
+
 def follow(path, writer):
     """Open while it is written; rows may only grow, and must be sound."""
     while not os.path.exists(path) and writer.poll() is None:
         time.sleep(0.01)
-    seen = []
+    seen, dumped = [], 0
     with h5py.File(path, "r", swmr=True) as file:
         while writer.poll() is None:
             reports, events = file["reports"], file["events"]
@@ -42,13 +71,23 @@ def follow(path, writer):
             seq = events[:]["seq"]
             assert (seq == numpy.arange(len(seq))).all(), "events have gaps"
             seen.append(len(rows))
+            if HAS_H5DUMP and len(set(seen)) > 2 and not dumped:
+                dumped = dump_copy(path)
+                assert dumped >= len(seq), (dumped, len(seq))
+            frame(events), frame(file["trials"])
             time.sleep(0.05)
     assert seen == sorted(seen), "rows were lost"
     assert len(set(seen)) > 2, "no growth was seen: %s" % seen
-    print("followed:", sorted(set(seen)))
+    print("followed:", sorted(set(seen)), "h5dump:", dumped)
 
 
 def check_end(path):
+    if HAS_H5DUMP:
+        with h5py.File(path, "r") as file:
+            sizes = {t: len(file[t]) for t in file if t not in ("study",
+                                                                "blobs")}
+        for table, rows in sizes.items():
+            assert dump(path, table) == rows, (table, rows, dump(path, table))
     with h5py.File(path, "r") as file:
         assert file.attrs["format_version"] == 1
         runs, trials = frame(file["runs"]), frame(file["trials"])
