@@ -21,7 +21,7 @@ static const char study[] =
         "objective: {minimize: loss}\n"
         "resource: {unit: steps, min: 5, max: 5, eta: 2}\n"
         "search: random\n"
-        "budget: {trials: 40}\nfinals: none\n"
+        "budget: {trials: 20}\nfinals: none\n"
         "timeouts: {startup: 30 s, progress: 2 s, grace: 1 s}\n";
 
 static void stop_one(void *ctx, const tri_ctl *ctl)
@@ -49,10 +49,10 @@ static void a_stopped_rank_is_struck(void)
     assert_int_equal(t.end.status, 0);
     assert_true(t.end.must_exit);
     tri_ctl_progress(t.ctl, &p);
-    assert_int_equal(p.trials, 40);
-    assert_true(p.finished >= 39);
+    assert_int_equal(p.trials, 20);
+    assert_true(p.finished >= 19);
     tri_tuned_fini(&t);
-    tri_case_verify(tri_case_file(), 40);
+    tri_case_verify(tri_case_file(), 20);
 }
 
 int main(int argc, char **argv)
