@@ -3,6 +3,7 @@
  */
 #include "mpi_workers/roll.h"
 
+#include "mpi_workers/kin.h"
 #include "mpi_workers/wait.h"
 
 #include <limits.h>
@@ -166,22 +167,55 @@ static tri_status take_seat(MPI_Comm comm, tri_seat *seats, int *n)
     return TRI_OK;
 }
 
-static tri_status await_seats(MPI_Comm comm, tri_seat *seats, int n_missing,
+/* Between two looks at who of this host is alive. */
+#define LOOK_S 0.5
+
+/* How many ranks of this host will never come, as their processes have ended:
+ * fewer are alive than have not come. */
+static int n_dead_here(const tri_seat *seats, int size)
+{
+    pid_t *known = calloc((size_t)size, sizeof *known);
+    int missing = tri_kin_expected();
+    int come = 0;
+    int others;
+
+    for (int i = 0; known && i < size; i++) {
+        if (seats[i].pid > 0 && seats[0].kernel != 0 &&
+            seats[i].kernel == seats[0].kernel) {
+            known[come++] = (pid_t)seats[i].pid;
+        }
+    }
+    missing -= come;
+    /* where no other has come, nothing shows whose children ranks are */
+    others = come > 1 && missing > 0 ? tri_kin_others(known, come) : -1;
+    free(known);
+    return others >= 0 && others < missing ? missing - others : 0;
+}
+
+static tri_status await_seats(MPI_Comm comm, tri_seat *seats, int size,
                               double limit_s)
 {
     double end_s = tri_now() + limit_s;
+    double look_s = tri_now() + LOOK_S;
+    int n_missing = size - 1;
+    int n_dead = 0;
     tri_pause pause = {0};
 
-    while (n_missing > 0) {
+    while (n_missing > n_dead) {
         int n;
 
         TRI_TRY(take_seat(comm, seats, &n));
         n_missing -= n;
         if (n > 0) {
+            n_dead = 0; /* it may be one of them */
             tri_pause_reset(&pause);
         } else if (tri_now() > end_s || tri_wait_abandoned) {
             break;
         } else {
+            if (tri_now() > look_s) { /* what it has sent is taken before */
+                n_dead = n_dead_here(seats, size);
+                look_s = tri_now() + LOOK_S;
+            }
             tri_pause_sleep(&pause);
         }
     }
@@ -226,6 +260,6 @@ tri_status tri_roll_call(MPI_Comm comm, const tri_seat *mine, tri_seat *seats,
     }
     memset(seats, 0, (size_t)size * sizeof *seats);
     seats[0] = *mine;
-    TRI_TRY(await_seats(comm, seats, size - 1, limit_s));
+    TRI_TRY(await_seats(comm, seats, size, limit_s));
     return tri_roll_tell(comm, seats, (size_t)size * sizeof *seats, roll);
 }

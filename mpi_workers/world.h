@@ -16,7 +16,7 @@
 /* All ranks come and hear of the study within this: 600 s, less in tests. */
 extern double tri_world_start_s;
 /* At level heartbeat rank 0 goes on without those that have not come within
- * this: 60 s, less in tests. */
+ * this: 60 s, other in tests; of its own host it sees who has ended. */
 extern double tri_world_come_s;
 
 /* Whether the launcher was told to outlive a rank's death: level heartbeat. */

@@ -466,6 +466,7 @@ static int tune(const tune_options *o, int argc, char **argv)
 
     tri_app_errors(o->common.json, 0);
     tri_app_mpi_signals(launch_rank > 0 ? 0 : TRI_EXIT_INTERRUPTED);
+    tri_app_mpi_tells(tell);
     if ((launch_rank <= 0 && tri_record_prepare() != TRI_OK) ||
         tri_app_mpi_open(&rank, &size) != TRI_OK) {
         return tell(tri_app_fail());

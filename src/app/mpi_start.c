@@ -33,12 +33,24 @@ static void tune_malloc(void)
  * its study is closed. */
 static int stuck_status = TRI_EXIT_DONE;
 
+static int (*tells)(int status);
+
+void tri_app_mpi_tells(int (*tell)(int status))
+{
+    tells = tell;
+}
+
+static _Noreturn void leave(int status)
+{
+    _exit(tells ? tells(status) : status);
+}
+
 /* From the watchdog's thread, while MPI holds the main one. */
 static void on_stuck(void)
 {
     tri_child_kill_all();
     TRI_LOG(TRI_LOG_ERROR, "stuck in MPI beside a rank that is gone: leaving");
-    _exit(stuck_status);
+    leave(stuck_status);
 }
 
 /* All ranks have to come for MPI_Init to return.  Slow file systems make many
@@ -75,7 +87,7 @@ static void on_no_start(void)
                 "died or cannot be reached; leaving",
                 limit_s);
     }
-    _exit(TRI_EXIT_FAULT);
+    leave(TRI_EXIT_FAULT);
 }
 
 /* MPI_Init beside a rank that dies in it never returns. */

@@ -7,6 +7,9 @@
 
 #include "trireme/status.h"
 
+/* What this process says of its exit status where it leaves while MPI holds
+ * it, on another thread; returns the status.  Before tri_app_mpi_open. */
+void tri_app_mpi_tells(int (*tell)(int status));
 /*
  * Initialise MPI (funneled), with the settings of malloc that collectives
  * need set before it, and the watchdog, which ends this process where MPI never

@@ -383,12 +383,9 @@ static void leave_out(tri_driver *d, int rank, const char *why)
 /* Those that never came, at level heartbeat. */
 static void leave_out_absent(tri_driver *d)
 {
-    char why[64];
-
-    snprintf(why, sizeof why, "did not come within %.0f s", tri_world_come_s);
     for (int i = 1; i < d->world->size; i++) {
         if (!d->world->seats[i].host[0]) {
-            leave_out(d, i, why);
+            leave_out(d, i, "has not come");
         }
     }
 }

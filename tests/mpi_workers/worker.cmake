@@ -1,5 +1,5 @@
 # Pieces of a worker that need no MPI.
-foreach(name bell checkpoint_dir process_logs metrics news patterns child guard sweeper ending measure place process_text process_result watchdog)
+foreach(name bell kin checkpoint_dir process_logs metrics news patterns child guard sweeper ending measure place process_text process_result watchdog)
     tri_add_test(worker_${name} SOURCES ${name}.c LINK tri_worker)
 endforeach()
 # Forming, thousands of times.

@@ -143,13 +143,14 @@ train_and() { # SIGNAL "WHAT IS SAID"
 
 case $mode in
 init)
-    TRIREME_INIT_S=2 "$mpiexec" -n 2 "$trireme" tune study.yaml -o none.h5 \
-        : -n 1 false > out 2>&1 &
+    TRIREME_INIT_S=2 TRIREME_EXIT=init.exit "$mpiexec" -n 2 "$trireme" tune \
+        study.yaml -o none.h5 : -n 1 false > out 2>&1 &
     job=$!
     jobs_of=$job
     until_true 300 "the job did not end" is_over "$job"
     grep -q 'MPI_Init was not done within 2 s' out || fail "nobody said why"
     [ ! -e none.h5 ] || fail "a study was begun"
+    [ "$(cat init.exit)" = 4 ] || fail "no status was left"
     ;;
 worker)
     start killed.h5 out
