@@ -66,6 +66,7 @@ typedef struct tri_tensor {
     tri_init init;
     double std;
     unsigned flags;
+    int unit;       /* what is used together: a layer, an end; ascending */
     int64_t offset; /* in the flat arrays, elements */
     int64_t count;  /* elements here */
     int64_t spare;  /* elements of the flat arrays after those, which stay
@@ -79,12 +80,18 @@ typedef struct tri_tensors {
     int64_t count; /* length of the flat arrays */
 } tri_tensors;
 
-/* Append a tensor: name, id, shape, init, std, flags, spare and split are read
- * from `t`; first and len say the part of the split dimension held here
+/* Append a tensor: name, id, shape, init, std, flags, unit, spare and split are
+ * read from `t`; first and len say the part of the split dimension held here
  * (ignored without split; len may be 0).  Gives it the next offset.
  * TRI_ENOMEM. */
 TRI_API tri_status tri_tensors_add(tri_tensors *table, const tri_tensor *t);
 TRI_API void tri_tensors_fini(tri_tensors *table);
+/* Units are numbered from 0 in the order of forward. */
+TRI_API int tri_tensors_units(const tri_tensors *table);
+/* Where unit `unit` lies in the flat arrays: [*first, *first + *count), padding
+ * included. */
+TRI_API void tri_tensors_unit(const tri_tensors *table, int unit,
+                              int64_t *first, int64_t *count);
 /* The index in the whole tensor (row-major) of local element `i` of `t`. */
 TRI_API int64_t tri_tensor_global(const tri_tensor *t, int64_t i);
 /* Initial values of every tensor into the flat array `params`: element e of
@@ -163,8 +170,21 @@ typedef enum tri_port {
 } tri_port;
 
 /*
+ * Told by a model as it works, of each unit (tri_tensor): before its parameters
+ * are read, forward or `back`; and after, when they are not read any more in
+ * this call (they may be left and overwritten until the next before) and, back,
+ * all that this micro-batch adds to its gradients is added.  A unit may be
+ * announced twice before its after (a tied head reads the embedding).
+ */
+typedef struct tri_watch {
+    void *ctx;
+    void (*before)(void *ctx, int unit, int back);
+    void (*after)(void *ctx, int unit, int back);
+} tri_watch;
+
+/*
  * The place of a model in its layout, common to all models.  Borrowed until
- * destroy: products, chunk_of.
+ * destroy: products, chunk_of, watch.
  *
  * A pipeline is `stages` x `chunks` parts long, and part number
  * chunk x stages + stage is here: with one chunk a stage is a part.  A slot
@@ -178,7 +198,23 @@ typedef struct tri_place {
     const int *chunk_of; /* of each slot; NULL: the first */
     int global_batch;    /* samples of a step: the loss is its mean */
     const tri_products *products;
+    const tri_watch *watch; /* NULL: nobody is told */
 } tri_place;
+
+/* For models: tell whoever watches. */
+static inline void tri_place_before(const tri_place *p, int unit, int back)
+{
+    if (p->watch) {
+        p->watch->before(p->watch->ctx, unit, back);
+    }
+}
+
+static inline void tri_place_after(const tri_place *p, int unit, int back)
+{
+    if (p->watch) {
+        p->watch->after(p->watch->ctx, unit, back);
+    }
+}
 
 /*
  * Every call after bind is free of allocation.  A slot goes through load,
@@ -194,6 +230,9 @@ typedef struct tri_model_ops {
     tri_status (*alloc)(tri_model *model, tri_region *region);
     /* Say where the flat arrays are.  Borrowed until destroy. */
     void (*bind)(tri_model *model, const tri_real *params, tri_real *grads);
+    /* The same of one unit, whose elements begin at `params` and `grads`. */
+    void (*bind_unit)(tri_model *model, int unit, const tri_real *params,
+                      tri_real *grads);
     /* Elements of a port. */
     int64_t (*port_count)(const tri_model *model);
     tri_real *(*port)(tri_model *model, tri_port port, int slot);

@@ -57,6 +57,7 @@ void tri_gpt_embed(tri_model *m, slot *s)
     int64_t h = m->shape.hidden;
     tri_real *all = m->place.products->by_rows ? m->whole[0] : s->in;
 
+    tri_place_before(&m->place, 0, 0);
     tri_embed_forward(m->rows, h, m->vocab.first, m->vocab.n, s->input, m->wte,
                       all);
     summed(m, all, s->in);
@@ -64,6 +65,7 @@ void tri_gpt_embed(tri_model *m, slot *s)
         tri_positions_forward(m->mine, m->row, m->shape.sequence, h, m->wpe,
                               s->in);
     }
+    tri_place_after(&m->place, 0, 0);
     tri_gpt_drop(m, s, 0, DROP_EMBEDDING, s->in);
 }
 
@@ -74,12 +76,14 @@ void tri_gpt_embed_back(tri_model *m, const slot *s)
 
     tri_gpt_drop(m, s, 0, DROP_EMBEDDING, m->d_res);
     all = gathered(m, m->d_res, m->whole[0]);
+    tri_place_before(&m->place, 0, 1);
     tri_embed_backward(m->rows, h, m->vocab.first, m->vocab.n, s->input, all,
                        m->dwte);
     if (!m->shape.rope) {
         tri_positions_backward(m->mine, m->row, m->shape.sequence, h, m->d_res,
                                m->dwpe);
     }
+    tri_place_after(&m->place, 0, 1);
 }
 
 /* ---- head -------------------------------------------------------------------
@@ -87,7 +91,9 @@ void tri_gpt_embed_back(tri_model *m, const slot *s)
 
 void tri_gpt_final(const tri_model *m, slot *s, const tri_real *x)
 {
+    tri_place_before(&m->place, m->units - 1, 0);
     tri_gpt_norm(m, &m->normf, x, s->normf, s->meanf, s->rstdf);
+    tri_place_after(&m->place, m->units - 1, 0);
 }
 
 /* Loss and gradient of the head into d_norm. */
@@ -117,7 +123,12 @@ void tri_gpt_final_back(tri_model *m, const slot *s, const tri_real *x)
 {
     int64_t h = m->shape.hidden;
 
+    tri_place_before(&m->place, m->units - 1, 1);
+    if (m->has_first && m->shape.tied) { /* until the embedding's backward */
+        tri_place_before(&m->place, 0, 1);
+    }
     head_back(m, s);
     memset(m->d_res, 0, (size_t)(m->mine * h) * sizeof *m->d_res);
     tri_gpt_norm_back(m, &m->normf, x, s->meanf, s->rstdf, m->d_norm, m->d_res);
+    tri_place_after(&m->place, m->units - 1, 1);
 }

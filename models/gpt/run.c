@@ -127,7 +127,9 @@ void tri_gpt_forward(tri_model *m, int k)
         tri_gpt_embed(m, s);
     }
     for (i = 0; i < s->chunk->n_layers; i++) {
+        tri_place_before(&m->place, s->chunk->first_unit + i, 0);
         block_forward(m, s, i, x);
+        tri_place_after(&m->place, s->chunk->first_unit + i, 0);
         x = s->blocks[i].out;
     }
     if (s->chunk->is_last) {
@@ -174,7 +176,9 @@ void tri_gpt_backward(tri_model *m, int k)
         memcpy(m->d_res, s->d_out, bytes);
     }
     for (i = s->chunk->n_layers - 1; i >= 0; i--) {
+        tri_place_before(&m->place, s->chunk->first_unit + i, 1);
         block_backward(m, s, i, i ? s->blocks[i - 1].out : s->in);
+        tri_place_after(&m->place, s->chunk->first_unit + i, 1);
     }
     if (s->chunk->is_first) {
         tri_gpt_embed_back(m, s);

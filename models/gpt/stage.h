@@ -27,6 +27,7 @@ typedef struct block {
 /* A part of the pipeline that is here. */
 typedef struct chunk {
     int first_layer, n_layers;
+    int first_unit;        /* of the table: its first layer */
     int is_first, is_last; /* of the pipeline: has the embedding, the head */
     block *blocks;
 } chunk;
@@ -56,6 +57,7 @@ struct tri_model {
     tri_place place;
     tri_text text;
     tri_tensors tensors;
+    int units; /* of the table: the first end, layers, the last end */
     int has_first, has_last; /* one of the chunks is the first, the last */
     int64_t rows, mine, row;
     int64_t width, ffn; /* of attention and MLP here: h/t, ffn/t */
@@ -89,6 +91,8 @@ struct tri_model {
 
 tri_status tri_gpt_table(tri_model *m);
 void tri_gpt_bind(tri_model *m, const tri_real *params, tri_real *grads);
+void tri_gpt_bind_unit(tri_model *m, int unit, const tri_real *params,
+                       tri_real *grads);
 
 /* ---- memory.c -------------------------------------------------------------
  */

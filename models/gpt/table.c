@@ -52,6 +52,7 @@ static tri_status add(tri_model *m, int layer, int k, const char *name,
     const tri_products *p = m->place.products;
 
     t.id = id_of(layer, k);
+    t.unit = m->units - 1;
     if (layer == NO_LAYER) {
         snprintf(t.name, sizeof t.name, "%s", name);
     } else {
@@ -224,27 +225,37 @@ static tri_status add_last(tri_model *m)
                                             TRI_TENSOR_TIED_COPY);
 }
 
+/* An end, a layer, and so on: each is a unit. */
 tri_status tri_gpt_table(tri_model *m)
 {
     int c, i;
 
     m->vocab = slice(m);
     if (m->has_first) {
+        m->units++;
         TRI_TRY(add_first(m));
     }
     for (c = 0; c < m->place.chunks; c++) {
+        m->chunks[c].first_unit = m->units;
         for (i = 0; i < m->chunks[c].n_layers; i++) {
+            m->units++;
             TRI_TRY(add_block(m, m->chunks[c].first_layer + i));
         }
     }
-    return m->has_last ? add_last(m) : TRI_OK;
+    if (m->has_last) {
+        m->units++;
+        TRI_TRY(add_last(m));
+    }
+    return TRI_OK;
 }
 
 /* ---- views ------------------------------------------------------------------
  */
 
+/* Of one unit, which begins at element `first` of the table. */
 typedef struct arrays {
     const tri_tensors *table;
+    int64_t first;
     const tri_real *params;
     tri_real *grads;
 } arrays;
@@ -256,8 +267,10 @@ static const tri_real *param(const arrays *a, int layer, int k, tri_real **grad)
 
     for (i = 0; i < a->table->n; i++) {
         if (a->table->at[i].id == id_of(layer, k)) {
-            *grad = a->grads + a->table->at[i].offset;
-            return a->params + a->table->at[i].offset;
+            int64_t at = a->table->at[i].offset - a->first;
+
+            *grad = a->grads + at;
+            return a->params + at;
         }
     }
     *grad = NULL;
@@ -295,29 +308,64 @@ static void bind_block(tri_model *m, const arrays *a, int layer, block *b)
     b->down = view_linear(a, layer, DOWN_W, h, m->ffn);
 }
 
-void tri_gpt_bind(tri_model *m, const tri_real *params, tri_real *grads)
+static void bind_head(tri_model *m, const arrays *a)
+{
+    m->head.in = m->shape.hidden;
+    m->head.out = m->vocab.width;
+    m->head.w =
+            param(a, NO_LAYER, m->shape.tied ? ID_WTE : ID_HEAD, &m->head.dw);
+}
+
+static void bind_first(tri_model *m, const arrays *a)
+{
+    m->wte = param(a, NO_LAYER, ID_WTE, &m->dwte);
+    m->wpe = param(a, NO_LAYER, ID_WPE, &m->dwpe);
+    if (m->has_last && m->shape.tied) {
+        bind_head(m, a);
+    }
+}
+
+static void bind_last(tri_model *m, const arrays *a)
+{
+    m->normf = view_norm(a, NO_LAYER, ID_NORMF_G);
+    if (!m->has_first || !m->shape.tied) {
+        bind_head(m, a);
+    }
+}
+
+void tri_gpt_bind_unit(tri_model *m, int unit, const tri_real *params,
+                       tri_real *grads)
 {
     arrays a = {.table = &m->tensors, .params = params, .grads = grads};
-    int c, i;
+    const chunk *c = m->chunks;
+    int64_t count;
 
-    for (c = 0; c < m->place.chunks; c++) {
-        const chunk *at = &m->chunks[c];
-
-        for (i = 0; i < at->n_layers; i++) {
-            bind_block(m, &a, at->first_layer + i, &at->blocks[i]);
+    tri_tensors_unit(&m->tensors, unit, &a.first, &count);
+    if (m->has_first && unit == 0) {
+        bind_first(m, &a);
+    } else if (m->has_last && unit == m->units - 1) {
+        bind_last(m, &a);
+    } else {
+        while (unit >= c->first_unit + c->n_layers) {
+            c++;
         }
+        unit -= c->first_unit;
+        bind_block(m, &a, c->first_layer + unit, &c->blocks[unit]);
     }
-    m->wte = param(&a, NO_LAYER, ID_WTE, &m->dwte);
-    m->wpe = param(&a, NO_LAYER, ID_WPE, &m->dwpe);
+}
+
+void tri_gpt_bind(tri_model *m, const tri_real *params, tri_real *grads)
+{
+    int unit;
+
+    for (unit = 0; unit < m->units; unit++) {
+        int64_t first, count;
+
+        tri_tensors_unit(&m->tensors, unit, &first, &count);
+        tri_gpt_bind_unit(m, unit, params + first, grads + first);
+    }
     if (m->shape.rope) {
         tri_rope_table(m->shape.sequence, m->shape.hidden / m->shape.heads,
                        m->turns);
-    }
-    if (m->has_last) {
-        m->normf = view_norm(&a, NO_LAYER, ID_NORMF_G);
-        m->head.in = m->shape.hidden;
-        m->head.out = m->vocab.width;
-        m->head.w = param(&a, NO_LAYER, m->shape.tied ? ID_WTE : ID_HEAD,
-                          &m->head.dw);
     }
 }

@@ -50,13 +50,15 @@ static tri_status add_layer(tri_model *m, int i)
                     .split = -1,
                     .init = TRI_INIT_NORMAL,
                     .std = 1 / sqrt((double)in_of(m, i)),
-                    .flags = TRI_TENSOR_TP_COPY};
+                    .flags = TRI_TENSOR_TP_COPY,
+                    .unit = i};
     tri_tensor b = {.id = (uint32_t)(2 * i + 1),
                     .n_dims = 1,
                     .shape = {out_of(m, i)},
                     .split = -1,
                     .init = TRI_INIT_ZERO,
-                    .flags = TRI_TENSOR_TP_COPY | TRI_TENSOR_NO_DECAY};
+                    .flags = TRI_TENSOR_TP_COPY | TRI_TENSOR_NO_DECAY,
+                    .unit = i};
 
     snprintf(w.name, sizeof w.name, "layer.%d.w", i);
     snprintf(b.name, sizeof b.name, "layer.%d.b", i);
@@ -125,18 +127,29 @@ static const tri_tensors *tensors(const tri_model *m)
     return &m->tensors;
 }
 
-static void bind(tri_model *m, const tri_real *params, tri_real *grads)
+/* A layer is a unit: its weights, then its biases. */
+static void bind_unit(tri_model *m, int i, const tri_real *params,
+                      tri_real *grads)
 {
     const tri_tensor *at = m->tensors.at;
+    int64_t bias = at[2 * i + 1].offset - at[2 * i].offset;
+
+    m->linear[i] = (tri_linear){.in = in_of(m, i),
+                                .out = out_of(m, i),
+                                .w = params,
+                                .b = params + bias,
+                                .dw = grads,
+                                .db = grads + bias};
+}
+
+static void bind(tri_model *m, const tri_real *params, tri_real *grads)
+{
     int i;
 
     for (i = 0; i < m->n; i++) {
-        m->linear[i] = (tri_linear){.in = in_of(m, i),
-                                    .out = out_of(m, i),
-                                    .w = params + at[2 * i].offset,
-                                    .b = params + at[2 * i + 1].offset,
-                                    .dw = grads + at[2 * i].offset,
-                                    .db = grads + at[2 * i + 1].offset};
+        int64_t first = m->tensors.at[2 * i].offset;
+
+        bind_unit(m, i, params + first, grads + first);
     }
 }
 
@@ -192,7 +205,9 @@ static void forward(tri_model *m, int k)
     int i;
 
     for (i = 0; i < m->n; i++) {
+        tri_place_before(&m->place, i, 0);
         tri_linear_forward(&m->linear[i], rows, s->act[i], s->pre[i]);
+        tri_place_after(&m->place, i, 0);
         if (i + 1 < m->n) {
             tri_gelu_forward(rows * out_of(m, i), s->pre[i], s->act[i + 1]);
         }
@@ -225,7 +240,9 @@ static void backward(tri_model *m, int k)
     for (i = m->n - 1; i >= 0; i--) {
         tri_real *dx = i ? m->d_next : NULL;
 
+        tri_place_before(&m->place, i, 1);
         tri_linear_backward(&m->linear[i], rows, s->act[i], m->d_this, dx);
+        tri_place_after(&m->place, i, 1);
         if (i) {
             tri_gelu_backward(rows * in_of(m, i), s->pre[i - 1], m->d_next,
                               m->d_this);
@@ -260,6 +277,7 @@ const tri_model_ops tri_mlp_ops = {.name = "mlp",
                                    .tensors = tensors,
                                    .alloc = alloc,
                                    .bind = bind,
+                                   .bind_unit = bind_unit,
                                    .port_count = none,
                                    .port = no_port,
                                    .load = load,

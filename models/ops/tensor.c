@@ -37,6 +37,7 @@ tri_status tri_tensors_add(tri_tensors *table, const tri_tensor *t)
 
     assert(t->n_dims >= 1 && t->n_dims <= TRI_TENSOR_DIMS);
     assert(t->split < t->n_dims);
+    assert(table->n == 0 || table->at[table->n - 1].unit <= t->unit);
     if (table->n == table->room) {
         TRI_TRY(grow(table));
     }
@@ -59,6 +60,26 @@ void tri_tensors_fini(tri_tensors *table)
 {
     free(table->at);
     *table = (tri_tensors){0};
+}
+
+int tri_tensors_units(const tri_tensors *table)
+{
+    return table->n ? table->at[table->n - 1].unit + 1 : 0;
+}
+
+void tri_tensors_unit(const tri_tensors *table, int unit, int64_t *first,
+                      int64_t *count)
+{
+    int k = 0;
+
+    while (k < table->n && table->at[k].unit < unit) {
+        k++;
+    }
+    *first = k < table->n ? table->at[k].offset : table->count;
+    while (k < table->n && table->at[k].unit == unit) {
+        k++;
+    }
+    *count = (k < table->n ? table->at[k].offset : table->count) - *first;
 }
 
 /* Row-major over (outer, split, inner): the local index has `len` in the

@@ -42,15 +42,17 @@ static void *floats(fixture *f)
     return p;
 }
 
-static void open_model(fixture *f, const tri_gpt_shape *shape, int micro_batch,
-                       int global_batch)
+static void open_watched(fixture *f, const tri_gpt_shape *shape,
+                         int micro_batch, int global_batch,
+                         const tri_watch *watch)
 {
     tri_rng rng = tri_rng_stream(3, 1, TRI_RNG_TEST);
     tri_place place = {.stages = 1,
                        .micro_batch = micro_batch,
                        .slots = 1,
                        .global_batch = global_batch,
-                       .products = tri_products_serial()};
+                       .products = tri_products_serial(),
+                       .watch = watch};
     tri_gpt_part all = {0, shape->layers};
     tri_text text = {.bytes = f->text, .n = sizeof f->text, .seed = 5};
     size_t i;
@@ -72,6 +74,12 @@ static void open_model(fixture *f, const tri_gpt_shape *shape, int micro_batch,
     assert_int_equal(tri_gpt_ops.alloc(f->model, f->region), TRI_OK);
     tri_tensors_init(f->table, 9, f->params);
     tri_gpt_ops.bind(f->model, f->params, f->grads);
+}
+
+static void open_model(fixture *f, const tri_gpt_shape *shape, int micro_batch,
+                       int global_batch)
+{
+    open_watched(f, shape, micro_batch, global_batch, NULL);
 }
 
 static void close_model(fixture *f)
@@ -250,6 +258,95 @@ static void test_micro_batches_add_up(void **state)
     close_model(&b);
 }
 
+/* ---- units ------------------------------------------------------------- */
+
+/* Each unit lives elsewhere, and is scratched when it is not announced. */
+typedef struct watcher {
+    fixture f;
+    tri_real *params, *home;
+    int units, calls, alive[8];
+} watcher;
+
+static void place_unit(watcher *w, int unit, int64_t *first, int64_t *count)
+{
+    tri_tensors_unit(w->f.table, unit, first, count);
+    assert_true(*count > 0 && *count % TRI_TENSOR_ALIGN == 0);
+}
+
+static void before(void *ctx, int unit, int back)
+{
+    watcher *w = ctx;
+    int64_t first, count;
+
+    (void)back;
+    assert_in_range(unit, 0, w->units - 1);
+    place_unit(w, unit, &first, &count);
+    memcpy(w->params + first, w->home + first, (size_t)count * sizeof *w->home);
+    w->alive[unit] = 1;
+    w->calls++;
+}
+
+static void after(void *ctx, int unit, int back)
+{
+    watcher *w = ctx;
+    int64_t first, count, i;
+
+    (void)back;
+    assert_true(w->alive[unit]);
+    w->alive[unit] = 0;
+    place_unit(w, unit, &first, &count);
+    for (i = 0; i < count; i++) {
+        w->params[first + i] = (tri_real)NAN;
+    }
+}
+
+/* A model whose units are where they are only while they are announced gives
+ * the same gradients. */
+static void check_units(int tied)
+{
+    watcher w = {0};
+    tri_watch watch = {.ctx = &w, .before = before, .after = after};
+    tri_gpt_shape shape = tiny;
+    fixture plain = {0};
+    size_t bytes;
+    int unit;
+
+    shape.tied = tied;
+    open_model(&plain, &shape, 2, 4);
+    run_step(&plain, 0);
+    open_watched(&w.f, &shape, 2, 4, &watch);
+    bytes = (size_t)w.f.table->count * sizeof *w.params;
+    w.units = tri_tensors_units(w.f.table);
+    assert_int_equal(w.units, shape.layers + 2);
+    w.home = w.f.params;
+    w.params = calloc(1, bytes);
+    assert_non_null(w.params);
+    for (unit = 0; unit < w.units; unit++) {
+        int64_t first, count;
+
+        place_unit(&w, unit, &first, &count);
+        tri_gpt_ops.bind_unit(w.f.model, unit, w.params + first,
+                              w.f.grads + first);
+    }
+    run_step(&w.f, 0);
+    assert_true(w.calls >= 2 * 2 * w.units);
+    for (unit = 0; unit < w.units; unit++) {
+        assert_false(w.alive[unit]);
+    }
+    assert_memory_equal(w.f.grads, plain.grads, bytes);
+    free(w.params);
+    tri_gpt_ops.destroy(plain.model);
+    tri_region_destroy(plain.region);
+    close_model(&w.f);
+}
+
+static void test_units(void **state)
+{
+    (void)state;
+    check_units(0);
+    check_units(1);
+}
+
 static void test_learns(void **state)
 {
     fixture f = {0};
@@ -287,6 +384,7 @@ int main(void)
             cmocka_unit_test(test_gradients_dropped),
             cmocka_unit_test(test_gradients_long),
             cmocka_unit_test(test_micro_batches_add_up),
+            cmocka_unit_test(test_units),
             cmocka_unit_test(test_learns),
     };
 
