@@ -1,8 +1,9 @@
 #!/bin/bash
 # A job over three virtual hosts (network namespaces): one of them is cut off
 # or killed.  Its ranks are struck, what they did is done again by the others,
-# and rank 0 ends the study by itself.
-#   hosts.sh TRIREME MPIEXEC cut|kill
+# and rank 0 ends the study by itself.  Where it is cut off for 5 s only, while
+# the first groups connect, nobody is missed.
+#   hosts.sh TRIREME MPIEXEC cut|kill|stall
 # Needs root, ip, nsenter and unshare, and a kernel that lets them; ends with 77
 # elsewhere.  Makes namespaces of its own, and removes them.
 set -euo pipefail
@@ -40,6 +41,7 @@ budget: {trials: 8}
 finals: {top: 2, repeats: 2}
 timeouts: {startup: 20 s, progress: 6 s, grace: 1 s}
 END
+[ "$mode" != stall ] || sed -i 's/progress: 6 s/progress: 30 s/' study.yaml
 
 "$virtual_on" h0 "$mpiexec" "${virtual_mpirun[@]}" --enable-recovery \
     -mca orte_abort_on_non_zero_status 0 -host h0:5,h1:2,h2:2 -n 9 \
@@ -58,18 +60,30 @@ fail() {
     exit 1
 }
 
+is_time() {
+    if [ "$mode" = stall ]; then
+        grep -q 'runs so far' out
+    else
+        [ "$(n_results)" -ge 2 ]
+    fi
+}
+
 tries=0
-while [ "$(n_results)" -lt 2 ]; do
+until is_time; do
     tries=$((tries + 1))
     [ "$tries" -lt 400 ] || fail "no result came"
     kill -0 "$job" 2> /dev/null || fail "the job ended early"
     sleep 0.1
 done
-if [ "$mode" = cut ]; then
+case $mode in
+cut) virtual_switch link set v2 down ;;
+kill) virtual_pids h2 | xargs -r kill -9 2> /dev/null || true ;;
+stall)
     virtual_switch link set v2 down
-else
-    virtual_pids h2 | xargs -r kill -9 2> /dev/null || true
-fi
+    sleep 5
+    virtual_switch link set v2 up
+    ;;
+esac
 tries=0
 while [ ! -e hosts.h5.exit ]; do
     tries=$((tries + 1))
@@ -81,7 +95,13 @@ grep -q '"status": 0[,}]' hosts.h5.exit || fail "$(cat hosts.h5.exit)"
 # somebody of that host; nobody of another, but for those who were forming a
 # group with it, which never returns to them
 grep -E 'warn.*rank [0-9]+ on h[0-9]+ (is struck|.*: lost)' out > struck || true
-grep -q ' on h2 ' struck || fail "nobody of h2 was struck"
+if [ "$mode" = stall ]; then
+    [ ! -s struck ] || fail "a false alarm: $(cat struck)"
+    ! "$trireme" export hosts.h5 --table runs --format csv | grep -q ',lost,' ||
+        fail "a run was lost"
+else
+    grep -q ' on h2 ' struck || fail "nobody of h2 was struck"
+fi
 ! grep -q ' on h0 ' struck || fail "struck: $(cat struck)"
 # ranks that are there still end by themselves; those cut off have the lease
 ranks_on() {
