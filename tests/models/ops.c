@@ -202,6 +202,46 @@ static void test_attention(void **state)
     attention(1, 150, 1, 8); /* blocks of queries, and a rest */
 }
 
+/* Slice `k` of `parts` of a vocabulary of V, `width` columns each. */
+static tri_vocab slice_of(int V, int parts, int width, int k)
+{
+    tri_vocab v = {.width = width, .parts = parts, .part = k};
+
+    v.first = width * k < V ? width * k : V;
+    v.n = V - v.first < width ? V - v.first : width;
+    return v;
+}
+
+/* Columns of `whole` (rows of V) that a slice has, with 7 for padding. */
+static void cut(const tri_vocab *v, int rows, int V, const tri_real *whole,
+                tri_real *x)
+{
+    int r, j;
+
+    for (r = 0; r < rows; r++) {
+        for (j = 0; j < v->width; j++) {
+            x[r * v->width + j] =
+                    j < v->n ? whole[r * V + v->first + j] : (tri_real)7;
+        }
+    }
+}
+
+/* The other way round; padding must be 0. */
+static void paste(const tri_vocab *v, int rows, int V, const tri_real *x,
+                  tri_real *whole)
+{
+    int r, j;
+
+    for (r = 0; r < rows; r++) {
+        for (j = 0; j < v->n; j++) {
+            whole[r * V + v->first + j] = x[r * v->width + j];
+        }
+        for (; j < v->width; j++) {
+            assert_true(x[r * v->width + j] == 0);
+        }
+    }
+}
+
 /* Rows of V logits in `parts` slices of `width` columns, one after the other;
  * every slice must give the same loss, and the padding no gradient. */
 static double xent(int rows, int V, int parts, int width, const int32_t *target,
@@ -211,43 +251,23 @@ static double xent(int rows, int V, int parts, int width, const int32_t *target,
     tri_real *stats =
             calloc((size_t)(parts * rows * TRI_XENT_STATS), sizeof *stats);
     double loss = 0;
-    int k, r, j;
+    int k;
 
     assert_true(all && stats);
     for (k = 0; k < parts; k++) {
-        tri_vocab v = {width, width * k, 0, parts, k};
+        tri_vocab v = slice_of(V, parts, width, k);
 
-        v.first = v.first < V ? v.first : V;
-        v.n = V - v.first < width ? V - v.first : width;
-        for (r = 0; r < rows; r++) {
-            for (j = 0; j < width; j++) {
-                all[(k * rows + r) * width + j] =
-                        j < v.n ? x[r * V + v.first + j] : (tri_real)7;
-            }
-        }
+        cut(&v, rows, V, x, all + k * rows * width);
         tri_xent_begin(&v, rows, target, all + k * rows * width, stats);
     }
     for (k = 0; k < parts; k++) {
-        tri_vocab v = {width, width * k, 0, parts, k};
-        double mine;
+        tri_vocab v = slice_of(V, parts, width, k);
+        double mine = tri_xent_end(&v, rows, target, scale, stats,
+                                   all + k * rows * width);
 
-        v.first = v.first < V ? v.first : V;
-        v.n = V - v.first < width ? V - v.first : width;
-        mine = tri_xent_end(&v, rows, target, scale, stats,
-                            all + k * rows * width);
         assert_true(k == 0 || mine == loss || isnan(loss));
         loss = mine;
-        for (r = 0; r < rows; r++) {
-            for (j = 0; j < width; j++) {
-                tri_real g = all[(k * rows + r) * width + j];
-
-                if (j < v.n) {
-                    x[r * V + v.first + j] = g;
-                } else {
-                    assert_true(g == 0);
-                }
-            }
-        }
+        paste(&v, rows, V, all + k * rows * width, x);
     }
     free(all);
     free(stats);
