@@ -274,5 +274,12 @@ TRI_API void tri_ctl_answer(const tri_ctl *ctl, tri_answer *out);
 /* The best trials (finals first, then by their results), at most `max`;
  * returns the number.  [out] out[max]. */
 TRI_API int tri_ctl_top(const tri_ctl *ctl, tri_standing *out, int max);
+/* The best trials on exactly `ranks` ranks: by what they gave in the finals,
+ * else in the search, but the winner of the finals first. */
+TRI_API int tri_ctl_top_on(const tri_ctl *ctl, int ranks, tri_standing *out,
+                           int max);
+/* The first of these for each number of ranks, by that number; returns how
+ * many there are, at most `max`. */
+TRI_API int tri_ctl_by_ranks(const tri_ctl *ctl, tri_standing *out, int max);
 
 #endif

@@ -205,14 +205,26 @@ TRI_API tri_status tri_record_abandon(tri_record *r, const tri_ctl *ctl,
 /* Whether anything of a study exists at `path` (the file or a segment). */
 TRI_API int tri_record_exists(const char *path);
 
+typedef struct tri_recovered {
+    int is_needed;       /* 0: an orderly end has made the tables already */
+    int64_t rows[8];     /* by table: trials, runs, reports, events, models,
+                          * pool, epochs; the eighth is 0 */
+    uint64_t torn_bytes; /* of a last record that was half written */
+    char damage[320];    /* as tri_history_damage; "" */
+    int64_t lost;        /* events that are lost with it, at least */
+    int kept_aside;      /* segments renamed */
+    int had_tables;      /* a file was there before */
+} tri_recovered;
 /*
  * Rebuild the tables of a broken study from its segments into a new file and
  * rename it in place; the segments stay.  Where one is damaged, from what is
  * whole; then all segments are renamed FILE.h5.damaged.E, never removed, and
- * the tables alone are the study.  `trireme recover`.  TRI_EFENCED: an opening
- * has begun meanwhile.  TRI_EMALFORMED: nothing is whole; TRI_EEXIST: such a
- * name is taken.
+ * the tables alone are the study.  `trireme recover`.  With `dry` nothing is
+ * changed, and *out says what would be.  [out] `out` may be NULL.
+ * TRI_EFENCED: an opening has begun meanwhile.  TRI_EMALFORMED: nothing is
+ * whole; TRI_EEXIST: such a name is taken; TRI_EIO, TRI_ENOSPACE.
  */
-TRI_API tri_status tri_record_recover(const char *path);
+TRI_API tri_status tri_record_recover(const char *path, int dry,
+                                      tri_recovered *out);
 
 #endif

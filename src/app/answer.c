@@ -62,7 +62,7 @@ char *tri_app_config_brief(const tri_ctl *ctl, int64_t trial, char *buf,
 
 /* ---- JSON ------------------------------------------------------------ */
 
-static json_t *standing_json(const tri_ctl *ctl, const tri_standing *s)
+json_t *tri_app_standing_one_json(const tri_ctl *ctl, const tri_standing *s)
 {
     const tri_study *study = tri_ctl_study(ctl);
     tri_trial_view v;
@@ -96,7 +96,14 @@ static json_t *standing_json(const tri_ctl *ctl, const tri_standing *s)
     return o;
 }
 
-static json_t *top_json(const tri_ctl *ctl, int top)
+/* On any number of ranks, or on one. */
+static int top_of(const tri_ctl *ctl, int ranks, tri_standing *out, int max)
+{
+    return ranks ? tri_ctl_top_on(ctl, ranks, out, max)
+                 : tri_ctl_top(ctl, out, max);
+}
+
+json_t *tri_app_top_json(const tri_ctl *ctl, int ranks, int top)
 {
     tri_standing *list;
     json_t *a = json_array();
@@ -104,9 +111,9 @@ static json_t *top_json(const tri_ctl *ctl, int top)
 
     top = top > MAX_TOP ? MAX_TOP : top;
     list = calloc((size_t)top + 1, sizeof *list);
-    n = list ? tri_ctl_top(ctl, list, top) : 0;
+    n = list ? top_of(ctl, ranks, list, top) : 0;
     for (int i = 0; i < n; i++) {
-        json_array_append_new(a, standing_json(ctl, &list[i]));
+        json_array_append_new(a, tri_app_standing_one_json(ctl, &list[i]));
     }
     free(list);
     return a;
@@ -119,9 +126,9 @@ json_t *tri_app_answer_json(const tri_ctl *ctl, int top)
     tri_answer a;
 
     tri_ctl_answer(ctl, &a);
-    json_object_set_new(o, "winner", standing_json(ctl, &a.winner));
+    json_object_set_new(o, "winner", tri_app_standing_one_json(ctl, &a.winner));
     json_object_set_new(o, "baseline",
-                        a.finals ? standing_json(ctl, &a.baseline)
+                        a.finals ? tri_app_standing_one_json(ctl, &a.baseline)
                                  : json_null());
     if (a.finals && a.baseline.trial >= 0) {
         speedup = json_object();
@@ -133,9 +140,10 @@ json_t *tri_app_answer_json(const tri_ctl *ctl, int top)
     }
     json_object_set_new(o, "speedup", speedup);
     json_object_set_new(o, "challenger",
-                        a.finals ? standing_json(ctl, &a.challenger)
+                        a.finals ? tri_app_standing_one_json(ctl, &a.challenger)
                                  : json_null());
-    json_object_set_new(o, "top", top_json(ctl, top));
+    json_object_set_new(o, "top", tri_app_top_json(ctl, 0, top));
+    json_object_set_new(o, "front", tri_app_front_json(ctl));
     json_object_set_new(o, "objective",
                         json_string(tri_ctl_study(ctl)->objective.name));
     json_object_set_new(o, "finals", json_boolean(a.finals));
@@ -159,7 +167,7 @@ static char *measured(const tri_study *study, const tri_standing *s, char *buf,
     return buf;
 }
 
-static void print_top(const tri_ctl *ctl, int top, FILE *out)
+void tri_app_top_print(const tri_ctl *ctl, int ranks, int top, FILE *out)
 {
     const tri_study *study = tri_ctl_study(ctl);
     tri_app_table *t = tri_app_table_create("rrlrrl");
@@ -174,7 +182,7 @@ static void print_top(const tri_ctl *ctl, int top, FILE *out)
         tri_app_table_destroy(t);
         return;
     }
-    n = tri_ctl_top(ctl, list, top);
+    n = top_of(ctl, ranks, list, top);
     tri_app_table_cell(t, "trial");
     tri_app_table_cell(t, tri_app_objective_unit(study));
     tri_app_table_cell(t, "95 %");
@@ -268,7 +276,7 @@ void tri_app_answer_print(const tri_ctl *ctl, int top, FILE *out)
     char fate[160];
     tri_answer a;
 
-    print_top(ctl, top, out);
+    tri_app_top_print(ctl, 0, top, out);
     tri_ctl_answer(ctl, &a);
     if (!a.finals) {
         if (a.winner.trial >= 0) {

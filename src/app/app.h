@@ -218,10 +218,31 @@ int tri_app_program(const tri_study *study, char *buf, size_t bytes);
 
 /* ---- the answer, shared by tune and best ----------------------------- */
 
-/* best's object: winner, baseline, speedup, top.  Owned. */
+/* best's object: winner, baseline, speedup, front, top.  Owned. */
 json_t *tri_app_answer_json(const tri_ctl *ctl, int top);
 /* The same for people: the best table, finals, verdict. */
 void tri_app_answer_print(const tri_ctl *ctl, int top, FILE *out);
+/* The best on exactly `ranks` ranks (0: any) as a table, and as the list
+ * `top`.  Owned. */
+void tri_app_top_print(const tri_ctl *ctl, int ranks, int top, FILE *out);
+json_t *tri_app_top_json(const tri_ctl *ctl, int ranks, int top);
+/* One standing: trial, configuration, objective, ranks ...  Owned. */
+json_t *tri_app_standing_one_json(const tri_ctl *ctl, const tri_standing *s);
+
+/*
+ * The front of the objective against ranks: of each number of ranks the best
+ * result, and of these the ones that are better than all on fewer ranks.  In
+ * front.c.
+ */
+/* [{ranks, trial, objective ..., gain, sure}]: gain is the ratio to the one
+ * before, sure whether their intervals are apart; null for the first.
+ * Owned. */
+json_t *tri_app_front_json(const tri_ctl *ctl);
+/* The same for people, where results are on more than one number of ranks. */
+void tri_app_front_print(const tri_ctl *ctl, FILE *out);
+/* "1, 2 and 8": the numbers of ranks that there are results on; returns buf. */
+char *tri_app_front_counts(const tri_ctl *ctl, char *buf, size_t bytes);
+
 /* ---- what failed ----------------------------------------------------- */
 
 /* What has been told of failures while a study runs; zeroed at first. */

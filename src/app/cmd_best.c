@@ -6,12 +6,13 @@
 #include "src/app/emit.h"
 
 #include <errno.h>
+#include <inttypes.h>
 
 #define DEFAULT_TOP 5
 
 typedef struct best_options {
     tri_app_common common;
-    int64_t top;
+    int64_t top, ranks; /* 0: any */
     int emits;
     tri_emit_format format;
     const char *study;
@@ -19,12 +20,15 @@ typedef struct best_options {
 
 enum {
     KEY_TOP = 0x2001,
+    KEY_RANKS,
     KEY_EMIT,
     KEY_STUDY
 };
 
 static const struct argp_option options[] = {
         {"top", KEY_TOP, "K", 0, "How many configurations (5)", 0},
+        {"ranks", KEY_RANKS, "N", 0,
+         "Only configurations on exactly so many ranks", 0},
         {"emit", KEY_EMIT, "slurm|torchrun|megatron|deepspeed", 0,
          "The winner as a batch script, a launch line, arguments or a "
          "configuration",
@@ -40,6 +44,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     switch (key) {
     case KEY_TOP:
         return tri_app_int("top", arg, 1, 1000, &o->top);
+    case KEY_RANKS:
+        return tri_app_int("ranks", arg, 1, INT32_MAX, &o->ranks);
     case KEY_EMIT:
         o->emits = 1;
         return tri_emit_format_of(arg, &o->format) == TRI_OK ? 0 : EINVAL;
@@ -100,7 +106,7 @@ static tri_status emit_from(const best_options *o, const tri_ctl *ctl,
     tri_emit_job job;
     tri_emitted e;
 
-    TRI_TRY(tri_emit_job_of(ctl, names, &job));
+    TRI_TRY(tri_emit_job_on(ctl, names, (int)o->ranks, &job));
     TRI_TRY(tri_emit(&job, o->format, &e));
     if (o->common.json) {
         print_emitted_json(&job, o->format, &e);
@@ -137,21 +143,62 @@ static void print_answer(const best_options *o, const tri_ctl *ctl,
         tri_app_json_print(answer);
     } else {
         tri_app_answer_print(ctl, (int)o->top, stdout);
+        tri_app_front_print(ctl, stdout);
         printf("search    %s\n",
                tri_app_searched_text(searched, ctl, text, sizeof text));
     }
 }
 
+/* The best on so many ranks, which the finals need not have met. */
+static void print_on(const best_options *o, const tri_ctl *ctl)
+{
+    json_t *answer;
+    json_t *top;
+
+    if (!o->common.json) {
+        tri_app_top_print(ctl, (int)o->ranks, (int)o->top, stdout);
+        return;
+    }
+    answer = json_object();
+    top = tri_app_top_json(ctl, (int)o->ranks, (int)o->top);
+    json_object_set_new(answer, "ranks", json_integer(o->ranks));
+    json_object_set(answer, "winner", json_array_get(top, 0));
+    json_object_set_new(answer, "top", top);
+    tri_app_json_print(answer);
+}
+
+/* That nothing is known of them is told with what is. */
+static tri_status check_ranks(const best_options *o, const tri_ctl *ctl)
+{
+    tri_standing s;
+    char counts[400];
+
+    if (o->ranks == 0 || tri_ctl_top_on(ctl, (int)o->ranks, &s, 1) > 0) {
+        return TRI_OK;
+    }
+    tri_app_front_counts(ctl, counts, sizeof counts);
+    return TRI_FAIL(TRI_EEMPTY,
+                    "study %s has no result on %" PRId64 " rank%s; there are "
+                    "some on %s",
+                    tri_ctl_study(ctl)->name, o->ranks,
+                    o->ranks == 1 ? "" : "s", counts[0] ? counts : "none");
+}
+
 static tri_status answer(const best_options *o, const tri_ctl *ctl,
                          const tri_app_searched *searched)
 {
+    TRI_TRY(check_ranks(o, ctl));
     if (o->emits) {
         return emit(o, ctl);
     }
     if (o->study) {
         return TRI_FAIL(TRI_EINVAL, "--study goes with --emit");
     }
-    print_answer(o, ctl, searched);
+    if (o->ranks > 0) {
+        print_on(o, ctl);
+    } else {
+        print_answer(o, ctl, searched);
+    }
     return TRI_OK;
 }
 

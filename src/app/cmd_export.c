@@ -21,7 +21,7 @@ enum {
 };
 
 static const struct argp_option options[] = {
-        {"table", KEY_TABLE, "trials|runs|reports|events|models", 0,
+        {"table", KEY_TABLE, "trials|runs|reports|events|models|pool|epochs", 0,
          "Which table", 0},
         {"format", KEY_FORMAT, "csv|json", 0, "CSV (default) or JSON lines", 0},
         {0}};
@@ -93,6 +93,29 @@ static tri_status export_runs(exporting *e)
     return TRI_OK;
 }
 
+/* In the order in which they came. */
+static tri_status export_pool(exporting *e)
+{
+    for (int i = 0; i < e->ledger.n_ranks; i++) {
+        TRI_TRY(tri_rows_rank(&e->batch, &e->schema, &e->ledger, e->ctl, i));
+        print_rows(e);
+    }
+    return TRI_OK;
+}
+
+/* The last one of a live study has no end. */
+static tri_status export_epochs(exporting *e)
+{
+    for (int i = 0; i < e->ledger.n_openings; i++) {
+        int over = i + 1 < e->ledger.n_openings ||
+                   !tri_history_is_live(e->history);
+
+        TRI_TRY(tri_rows_opening(&e->batch, &e->schema, &e->ledger, i, over));
+        print_rows(e);
+    }
+    return TRI_OK;
+}
+
 static tri_status each_event(exporting *e, tri_arena *arena)
 {
     tri_stream stream = {0};
@@ -132,7 +155,9 @@ static const struct {
               {"runs", TRI_TABLE_RUNS, export_runs},
               {"reports", TRI_TABLE_REPORTS, export_events},
               {"events", TRI_TABLE_EVENTS, export_events},
-              {"models", TRI_TABLE_MODELS, export_events}};
+              {"models", TRI_TABLE_MODELS, export_events},
+              {"pool", TRI_TABLE_POOL, export_pool},
+              {"epochs", TRI_TABLE_EPOCHS, export_epochs}};
 
 #define N_TABLES (sizeof tables / sizeof *tables)
 
@@ -152,8 +177,8 @@ static tri_status choose_table(const export_options *o, size_t *out)
 {
     if (!o->table) {
         return TRI_FAIL(TRI_EINVAL,
-                        "--table trials|runs|reports|events|models is "
-                        "missing");
+                        "--table trials|runs|reports|events|models|pool|epochs "
+                        "is missing");
     }
     for (size_t i = 0; i < N_TABLES; i++) {
         if (strcmp(o->table, tables[i].name) == 0) {
@@ -162,8 +187,8 @@ static tri_status choose_table(const export_options *o, size_t *out)
         }
     }
     return TRI_FAIL(TRI_EINVAL,
-                    "--table takes trials, runs, reports, events or models, "
-                    "not '%s'",
+                    "--table takes trials, runs, reports, events, models, pool "
+                    "or epochs, not '%s'",
                     o->table);
 }
 

@@ -242,29 +242,46 @@ static void place_recorded(tri_emit_job *job)
 
 /* ---- the job ------------------------------------------------------------- */
 
-tri_status tri_emit_job_of(const tri_ctl *ctl, const tri_study *naming,
-                           tri_emit_job *out)
+/* The winner, or the best on so many ranks. */
+static tri_status find_winner(const tri_ctl *ctl, int ranks, tri_standing *out)
 {
-    tri_emit_job job = {.study = tri_ctl_study(ctl), .names = naming};
-    tri_trial_view trial;
-    tri_run_view run = {.run = 0};
+    const char *name = tri_ctl_study(ctl)->name;
     tri_answer a;
 
-    tri_ctl_answer(ctl, &a);
-    if (a.winner.trial < 0) {
-        return TRI_FAIL(TRI_EEMPTY,
-                        "study %s has no winner to emit: none of its %" PRId64
-                        " configurations has a result",
-                        job.study->name, tri_ctl_n_trials(ctl));
+    if (ranks > 0) {
+        return tri_ctl_top_on(ctl, ranks, out, 1) > 0
+                       ? TRI_OK
+                       : TRI_FAIL(TRI_EEMPTY,
+                                  "study %s has no result on %d ranks", name,
+                                  ranks);
     }
-    tri_ctl_trial(ctl, a.winner.trial, &trial);
-    last_run(ctl, a.winner.trial, &run);
+    tri_ctl_answer(ctl, &a);
+    *out = a.winner;
+    return a.winner.trial >= 0
+                   ? TRI_OK
+                   : TRI_FAIL(TRI_EEMPTY,
+                              "study %s has no winner to emit: none of its "
+                              "%" PRId64 " configurations has a result",
+                              name, tri_ctl_n_trials(ctl));
+}
+
+tri_status tri_emit_job_on(const tri_ctl *ctl, const tri_study *naming,
+                           int ranks, tri_emit_job *out)
+{
+    tri_emit_job job = {.study = tri_ctl_study(ctl), .names = naming};
+    tri_standing winner = {.trial = -1};
+    tri_trial_view trial;
+    tri_run_view run = {.run = 0};
+
+    TRI_TRY(find_winner(ctl, ranks, &winner));
+    tri_ctl_trial(ctl, winner.trial, &trial);
+    last_run(ctl, winner.trial, &run);
     job.config = trial.config;
     job.trial = trial.trial;
     job.run = run.run;
     job.rung = run.rung;
     job.epoch = run.epoch;
-    job.resource = a.winner.resource;
+    job.resource = winner.resource;
     job.ranks = trial.ranks;
     if (job.study->model.kind == TRI_MODEL_TABLE) {
         place_recorded(&job);
@@ -273,6 +290,12 @@ tri_status tri_emit_job_of(const tri_ctl *ctl, const tri_study *naming,
     }
     *out = job;
     return TRI_OK;
+}
+
+tri_status tri_emit_job_of(const tri_ctl *ctl, const tri_study *naming,
+                           tri_emit_job *out)
+{
+    return tri_emit_job_on(ctl, naming, 0, out);
 }
 
 /* ---- emitting ------------------------------------------------------------ */

@@ -44,6 +44,9 @@ typedef struct tri_emit_job {
  * none yet. */
 tri_status tri_emit_job_of(const tri_ctl *ctl, const tri_study *naming,
                            tri_emit_job *out);
+/* The best on exactly `ranks` ranks instead; 0: the winner. */
+tri_status tri_emit_job_on(const tri_ctl *ctl, const tri_study *naming,
+                           int ranks, tri_emit_job *out);
 /* Fill in nodes, per_node and assumed from what was measured: `counts` ranks on
  * each of n_hosts hosts, `most` workers on one host of the job. */
 void tri_emit_place(tri_emit_job *job, const int *counts, int n_hosts,

@@ -366,3 +366,122 @@ int tri_ctl_top(const tri_ctl *ctl, tri_standing *out, int max)
     }
     return n;
 }
+
+/* ---- by ranks ------------------------------------------------------------ */
+
+/* What a trial gave: in the finals, else in the search. */
+static tri_standing value_of(const tri_ctl *ctl, const tri_pooled *noise,
+                             int64_t trial)
+{
+    for (int i = 0; i < ctl->finals.n; i++) {
+        if (ctl->finals.list[i].trial == trial) {
+            tri_standing s;
+
+            stand(ctl, noise, &ctl->finals.list[i], &s);
+            if (s.repeats) {
+                return s;
+            }
+        }
+    }
+    return standing_of(ctl, trial);
+}
+
+/* The answer itself is ahead of whatever was measured once. */
+static int goes_before(const tri_ctl *ctl, const tri_standing *a,
+                       const tri_standing *b, int64_t winner)
+{
+    if (a->trial == winner || b->trial == winner) {
+        return a->trial == winner;
+    }
+    if (a->objective < b->objective || a->objective > b->objective) {
+        return (a->objective > b->objective) == ctl->study->objective.maximize;
+    }
+    return a->trial < b->trial;
+}
+
+static int64_t winner_of(const tri_ctl *ctl)
+{
+    tri_answer a;
+
+    tri_ctl_answer(ctl, &a);
+    return a.finals ? a.winner.trial : -1;
+}
+
+int tri_ctl_top_on(const tri_ctl *ctl, int ranks, tri_standing *out, int max)
+{
+    tri_pooled noise = noise_of(&ctl->finals);
+    int64_t winner = winner_of(ctl);
+    int n = 0;
+
+    for (int64_t i = 0; max > 0 && i < ctl->n_trials; i++) {
+        tri_standing s;
+        int at;
+
+        if (ctl->trials[i].ranks != ranks || !tri_ctl_has_standing(ctl, i)) {
+            continue;
+        }
+        s = value_of(ctl, &noise, i);
+        if (n == max && !goes_before(ctl, &s, &out[n - 1], winner)) {
+            continue;
+        }
+        n += n < max;
+        for (at = n - 1; at && goes_before(ctl, &s, &out[at - 1], winner);
+             at--) {
+            out[at] = out[at - 1];
+        }
+        out[at] = s;
+    }
+    return n;
+}
+
+/* Where `ranks` stands, or would, in a list by their number. */
+static int place_of(const tri_standing *list, int n, int ranks)
+{
+    int lo = 0;
+
+    while (lo < n) {
+        int mid = lo + (n - lo) / 2;
+
+        if (list[mid].ranks < ranks) {
+            lo = mid + 1;
+        } else {
+            n = mid;
+        }
+    }
+    return lo;
+}
+
+/* Make room at `at` in a list of at most max; returns its length. */
+static int make_room(tri_standing *list, int n, int max, int at)
+{
+    n += n < max;
+    for (int i = n - 1; i > at; i--) {
+        list[i] = list[i - 1];
+    }
+    return n;
+}
+
+int tri_ctl_by_ranks(const tri_ctl *ctl, tri_standing *out, int max)
+{
+    tri_pooled noise = noise_of(&ctl->finals);
+    int64_t winner = winner_of(ctl);
+    int n = 0;
+
+    for (int64_t i = 0; i < ctl->n_trials; i++) {
+        tri_standing s;
+        int at;
+
+        if (!tri_ctl_has_standing(ctl, i)) {
+            continue;
+        }
+        s = value_of(ctl, &noise, i);
+        at = place_of(out, n, s.ranks);
+        if (at < n && out[at].ranks == s.ranks) {
+            out[at] = goes_before(ctl, &s, &out[at], winner) ? s : out[at];
+        } else if (at < max) {
+            n = make_room(out, n, max, at);
+            out[at] = s;
+        }
+    }
+    return n;
+}

@@ -7,8 +7,6 @@
 #include <string.h>
 #include <time.h>
 
-#define KIND_AT 3 /* of a packed event: see trireme/wire.h */
-
 tri_status tri_history_create(tri_history **out)
 {
     tri_history *h = calloc(1, sizeof *h);
@@ -80,7 +78,7 @@ static tri_status note_open(tri_history *h, const tri_item *item)
 {
     tri_event event;
 
-    if (item->bytes > KIND_AT && item->data[KIND_AT] == TRI_EV_OPEN) {
+    if (item->bytes > TRI_KIND_AT && item->data[TRI_KIND_AT] == TRI_EV_OPEN) {
         TRI_TRY(tri_event_unpack(item->data, item->bytes, h->arena, &event));
         h->epoch = event.u.open.epoch;
     }

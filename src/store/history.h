@@ -8,6 +8,9 @@
 #include "src/store/segment.h"
 #include "trireme/store.h"
 
+/* Where the kind of a packed event stands: see trireme/wire.h. */
+#define TRI_KIND_AT 3
+
 /* Segments of which not all can be trusted. */
 typedef struct tri_damage {
     int epoch;       /* of the first such segment; 0: none */
@@ -22,9 +25,10 @@ struct tri_history {
     int64_t n, capacity;
     unsigned char **buffers; /* that entries point into, owned */
     int n_buffers;
-    int epoch;     /* the last */
-    int live;      /* read from segments */
-    int last_name; /* the highest epoch of any segment's name; 0: none */
+    int epoch;           /* the last */
+    int live;            /* read from segments */
+    int last_name;       /* the highest epoch of any segment's name; 0: none */
+    uint64_t torn_bytes; /* at the end of the last segment */
     double mtime_s;
     tri_seal *seals; /* live: seals all segments, for the next one */
     int n_seals;

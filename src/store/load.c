@@ -117,6 +117,7 @@ static tri_status push_last(tri_history *h, const tri_files *files,
     size_t whole;
 
     TRI_TRY(push_records(h, last, last->bytes, &whole));
+    h->torn_bytes = view.bytes - whole;
     if (tri_segment_is_damaged(view.data, view.bytes, whole, h->n, &seen)) {
         note_damage(h, last->epoch, seen);
     }

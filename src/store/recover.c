@@ -6,6 +6,7 @@
 #include "src/store/sys.h"
 #include "trireme/log.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -70,7 +71,27 @@ static int epoch_of(const tri_history *h)
     return h->epoch > named ? h->epoch : named;
 }
 
-static tri_status recover(const tri_files *files, const tri_history *history)
+/* Rows that the tables have, by table. */
+static void count_rows(const tri_history *h, const tri_ledger *ledger,
+                       const tri_ctl *ctl, tri_recovered *out)
+{
+    out->rows[TRI_TABLE_TRIALS] = tri_ctl_n_trials(ctl);
+    out->rows[TRI_TABLE_RUNS] = ledger->n_ended;
+    out->rows[TRI_TABLE_EVENTS] = h->n;
+    out->rows[TRI_TABLE_POOL] = ledger->n_ranks;
+    out->rows[TRI_TABLE_EPOCHS] = ledger->n_openings;
+    for (int64_t i = 0; i < h->n; ++i) {
+        const unsigned char *packed = h->entries[i].packed;
+        int kind = packed[TRI_KIND_AT]; /* it was replayed, so it has one */
+
+        out->rows[TRI_TABLE_REPORTS] += kind == TRI_EV_REPORT;
+        out->rows[TRI_TABLE_MODELS] += kind == TRI_EV_PROPOSALS;
+    }
+}
+
+/* Make the tables, unless `dry`, and rename them in place. */
+static tri_status recover(const tri_files *files, const tri_history *history,
+                          int dry, tri_recovered *out)
 {
     int damaged = tri_history_damage(history) != NULL;
     tri_tables_source source = {history,           NULL,    NULL, NULL,
@@ -96,7 +117,8 @@ static tri_status recover(const tri_files *files, const tri_history *history)
                       "gave: it is damaged too, or of another build",
                       (long long)counts.first_mismatch, files->path);
     } else if (tri_ctl_study(ctl)) {
-        st = tri_tables_write(path, &source);
+        count_rows(history, &ledger, ctl, out);
+        st = dry ? TRI_OK : tri_tables_write(path, &source);
     } else {
         st = TRI_FAIL(TRI_EMALFORMED, "%s holds no event yet", files->path);
     }
@@ -106,7 +128,7 @@ static tri_status recover(const tri_files *files, const tri_history *history)
     tri_ledger_fini(&ledger);
     tri_ctl_destroy(ctl);
     TRI_TRY(st);
-    return rename_recovered(files, history, path);
+    return dry ? TRI_OK : rename_recovered(files, history, path);
 }
 
 /* ---- damage ----------------------------------------------------------- */
@@ -134,7 +156,8 @@ static tri_status put_aside(const tri_files *files, const tri_history *history,
 /* The oldest first: what is left, while it lasts, is either damaged still or
  * plainly not complete (see load.c), so the tables stand. */
 static tri_status put_all_aside(const tri_files *files,
-                                const tri_history *history)
+                                const tri_history *history, int dry,
+                                tri_recovered *out)
 {
     tri_status st = TRI_OK;
     int *epochs;
@@ -142,43 +165,58 @@ static tri_status put_all_aside(const tri_files *files,
 
     TRI_TRY(tri_files_list(files, TRI_FILE_JOURNAL, &epochs, &n));
     for (i = 0; i < n && st == TRI_OK; ++i) {
-        st = put_aside(files, history, epochs[i]);
+        st = dry ? TRI_OK : put_aside(files, history, epochs[i]);
+        out->kept_aside += st == TRI_OK;
     }
     free(epochs);
     TRI_TRY(st);
-    return tri_sys_sync_dir(files->dir);
+    return dry ? TRI_OK : tri_sys_sync_dir(files->dir);
 }
 
 static tri_status recover_damaged(const tri_files *files,
-                                  const tri_history *history)
+                                  const tri_history *history, int dry,
+                                  tri_recovered *out)
 {
+    const tri_damage *d = &history->damage;
+
     TRI_LOG_JOB(TRI_LOG_WARN, "%s", tri_history_damage(history));
+    snprintf(out->damage, sizeof out->damage, "%s", d->sentence);
+    out->lost = d->last >= history->n ? d->last - history->n + 1 : 0;
     if (tri_history_n(history) > 0) {
-        TRI_TRY(recover(files, history));
+        TRI_TRY(recover(files, history, dry, out));
     }
-    TRI_TRY(put_all_aside(files, history));
+    TRI_TRY(put_all_aside(files, history, dry, out));
     if (tri_history_n(history) == 0) {
         return TRI_FAIL(TRI_EMALFORMED,
-                        "nothing of %s is whole: its journal is kept aside",
-                        files->path);
+                        "nothing of %s is whole: its journal %s kept aside",
+                        files->path, dry ? "would be" : "is");
     }
     return TRI_OK;
 }
 
-tri_status tri_record_recover(const char *path)
+tri_status tri_record_recover(const char *path, int dry, tri_recovered *out)
 {
+    tri_recovered found = {.is_needed = 1};
     tri_history *history;
+    struct stat info;
     tri_files files;
     tri_status st = TRI_OK;
 
     TRI_TRY(tri_files_init(&files, path));
     TRI_TRY(tri_h5_start());
     TRI_TRY(tri_history_load(&files, &history));
+    found.had_tables = stat(files.path, &info) == 0;
+    found.torn_bytes = history->torn_bytes;
     if (tri_history_damage(history)) {
-        st = recover_damaged(&files, history);
+        st = recover_damaged(&files, history, dry, &found);
     } else if (history->live) {
-        st = recover(&files, history);
+        st = recover(&files, history, dry, &found);
+    } else {
+        found.is_needed = 0;
     }
     tri_history_destroy(history);
+    if (out && st == TRI_OK) {
+        *out = found;
+    }
     return st;
 }

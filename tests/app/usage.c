@@ -40,9 +40,10 @@ static void options_are_checked(void **state)
     cli_expect_sentence(cli_run("sim s.yaml --drop=2 --workers=4"), 1,
                         "--drop takes a number from 0 to 1");
     cli_expect_sentence(cli_run("export f.h5"), 1, "--table");
-    cli_expect_sentence(cli_run("export f.h5 --table=tables"), 1,
-                        "trials, runs, reports, events or models, not "
-                        "'tables'");
+    cli_expect_sentence(
+            cli_run("export f.h5 --table=tables"), 1,
+            "trials, runs, reports, events, models, pool or epochs, not "
+            "'tables'");
     cli_expect_sentence(cli_run("export f.h5 --table=runs --format=xml"), 1,
                         "'xml'");
     cli_expect_json_error(cli_run("check --json --bogus"), 1, "invalid",

@@ -156,7 +156,7 @@ static void check_replay(const tri_history *h)
 /* Recover it, and go on to the end.  `n` events are whole. */
 static void recover(const fixture *f, int64_t n, const char *held)
 {
-    tri_status st = tri_record_recover(f->path);
+    tri_status st = tri_record_recover(f->path, 0, NULL);
     char kept[600], before[600];
     tri_history *h;
     int epoch;

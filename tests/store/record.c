@@ -309,17 +309,17 @@ static void the_live_file_can_be_recovered(void **state)
     tiny_defaults(&settings, f->path);
     settings.crash_after = 60;
     assert_int_equal(tiny_drive(&settings).status, TRI_OK);
-    assert_int_equal(tri_record_recover(f->path), TRI_OK);
+    assert_int_equal(tri_record_recover(f->path, 0, NULL), TRI_OK);
     inspect_attribute(f->path, "study", "hostnames", f->text, 64);
     assert_string_equal(f->text, "h1,h2");
     assert_int_equal(truncate(f->path, 100), 0);
-    assert_int_equal(tri_record_recover(f->path), TRI_OK);
+    assert_int_equal(tri_record_recover(f->path, 0, NULL), TRI_OK);
     assert_true(inspect_sound(f->path));
     assert_int_equal(inspect_rows(f->path, "events"), 60);
     assert_int_equal(scratch_count(f->dir, "journal"), 1);
     check_replay(f, &replay);
     assert_int_equal(unlink(f->path), 0);
-    assert_int_equal(tri_record_recover(f->path), TRI_OK);
+    assert_int_equal(tri_record_recover(f->path, 0, NULL), TRI_OK);
     assert_true(inspect_sound(f->path));
     assert_int_equal(drive_to_end(f, 1).end_status, 0);
 }
@@ -375,7 +375,7 @@ static void live_tables_equal_rebuilt_ones(void **state)
     settings.crash_after = 70;
     assert_int_equal(tiny_drive(&settings).status, TRI_OK);
     live = dump(f->path);
-    assert_int_equal(tri_record_recover(f->path), TRI_OK);
+    assert_int_equal(tri_record_recover(f->path, 0, NULL), TRI_OK);
     rebuilt = dump(f->path);
     assert_string_equal(live, rebuilt);
     assert_non_null(strstr(live, "runs status: "));
