@@ -45,38 +45,57 @@ void tri_roll_end(tri_roll *roll)
     }
 }
 
-tri_status tri_roll_tell(MPI_Comm comm, const void *data, size_t bytes,
-                         tri_roll **roll)
+/* Tell ranks to[0..n) the same. */
+static tri_status tell(MPI_Comm comm, const void *data, size_t bytes,
+                       const int *to, int n, tri_roll **roll)
 {
     tri_roll *r;
-    int size;
 
     if (bytes > INT_MAX) {
         return TRI_FAIL(TRI_ERANGE, "a study of %zu bytes cannot be told",
                         bytes);
     }
-    MPI_Comm_size(comm, &size);
     r = calloc(1, sizeof *r);
     if (r) {
         r->bytes = malloc(bytes + 1);
-        r->requests = malloc((size_t)size * sizeof(MPI_Request));
+        r->requests = malloc((size_t)(n + 1) * sizeof(MPI_Request));
     }
     if (!r || !r->bytes || !r->requests) {
         if (r) {
             free_roll(r);
         }
-        return TRI_FAIL(TRI_ENOMEM, "no memory to tell %d ranks", size);
+        return TRI_FAIL(TRI_ENOMEM, "no memory to tell %d ranks", n);
     }
     if (bytes > 0) {
         memcpy(r->bytes, data, bytes);
     }
-    for (int i = 1; i < size; i++) { /* who cannot be reached is found silent */
-        r->n += MPI_Isend(r->bytes, (int)bytes, MPI_BYTE, i, TAG_TOLD, comm,
+    for (int i = 0; i < n; i++) { /* who cannot be reached is found silent */
+        r->n += MPI_Isend(r->bytes, (int)bytes, MPI_BYTE, to[i], TAG_TOLD, comm,
                           &r->requests[r->n]) == MPI_SUCCESS;
     }
     r->next = *roll;
     *roll = r;
     return TRI_OK;
+}
+
+tri_status tri_roll_tell(MPI_Comm comm, const void *data, size_t bytes,
+                         tri_roll **roll)
+{
+    tri_status st = TRI_ENOMEM;
+    int size;
+    int *all;
+
+    MPI_Comm_size(comm, &size);
+    all = malloc((size_t)size * sizeof *all);
+    if (!all) {
+        return TRI_FAIL(st, "no memory to tell %d ranks", size);
+    }
+    for (int i = 1; i < size; i++) {
+        all[i - 1] = i;
+    }
+    st = tell(comm, data, bytes, all, size - 1, roll);
+    free(all);
+    return st;
 }
 
 /* ---- the others -----------------------------------------------------------
@@ -222,24 +241,103 @@ static tri_status await_seats(MPI_Comm comm, tri_seat *seats, int size,
     return TRI_OK;
 }
 
+typedef struct told { /* a seat, as rank 0 tells it */
+    int32_t rank;
+    tri_seat seat;
+} told;
+
+static int is_same_place(const tri_seat *a, const tri_seat *b)
+{
+    return strcmp(a->host, b->host) == 0 && strcmp(a->node, b->node) == 0;
+}
+
+/* Whether who has the one is to know of the other. */
+static int is_near(const tri_seat *a, const tri_seat *b)
+{
+    return a->host[0] && b->host[0] &&
+           (strcmp(a->host, b->host) == 0 || strcmp(a->node, b->node) == 0);
+}
+
+/* Tell the ranks of the place of `first`, from it on, of rank 0 and of those
+ * near them; `list` and `to` have room for all.  Those told are marked. */
+static tri_status tell_place(MPI_Comm comm, const tri_seat *seats, int size,
+                             int first, told *list, int *to,
+                             unsigned char *is_told, tri_roll **roll)
+{
+    size_t n = 1;
+    int n_to = 0;
+
+    list[0] = (told){.rank = 0, .seat = seats[0]};
+    for (int i = 1; i < size; i++) {
+        if (is_near(&seats[i], &seats[first])) {
+            list[n++] = (told){.rank = i, .seat = seats[i]};
+        }
+        if (i >= first && is_same_place(&seats[i], &seats[first])) {
+            to[n_to++] = i;
+            is_told[i] = 1;
+        }
+    }
+    return tell(comm, list, n * sizeof *list, to, n_to, roll);
+}
+
+/* What a rank is told grows with its host, not with the job. */
+static tri_status tell_seats(MPI_Comm comm, const tri_seat *seats, int size,
+                             tri_roll **roll)
+{
+    told *list = calloc((size_t)size, sizeof *list);
+    int *to = malloc((size_t)size * sizeof *to);
+    unsigned char *is_told = calloc((size_t)size, 1);
+    tri_status st = TRI_OK;
+
+    if (!list || !to || !is_told) {
+        st = TRI_FAIL(TRI_ENOMEM, "no memory for %d seats", size);
+    }
+    for (int i = 1; i < size && st == TRI_OK; i++) {
+        if (!is_told[i]) {
+            st = tell_place(comm, seats, size, i, list, to, is_told, roll);
+        }
+    }
+    free(is_told);
+    free(to);
+    free(list);
+    return st;
+}
+
+/* Into the seats, which are empty. */
+static tri_status take_told(const void *data, size_t bytes, int size,
+                            tri_seat *seats)
+{
+    for (size_t at = 0; at < bytes; at += sizeof(told)) {
+        told one;
+
+        if (bytes - at < sizeof one) {
+            return TRI_FAIL(TRI_EMALFORMED, "rank 0 is of another build");
+        }
+        memcpy(&one, (const char *)data + at, sizeof one);
+        if (one.rank < 0 || one.rank >= size) {
+            return TRI_FAIL(TRI_EMALFORMED, "rank 0 is of another job");
+        }
+        seats[one.rank] = one.seat;
+    }
+    return TRI_OK;
+}
+
 /* Say where this rank is and hear of the others. */
 static tri_status answer(MPI_Comm comm, const tri_seat *mine, int rank,
                          int size, tri_seat *seats, double start_s)
 {
-    void *told;
+    void *data;
     size_t bytes;
+    tri_status st;
 
     if (MPI_Send(mine, (int)sizeof *mine, MPI_BYTE, 0, TAG_SEAT, comm) !=
         MPI_SUCCESS) {
         return TRI_FAIL(TRI_ECOMM, "rank 0 cannot be reached");
     }
-    TRI_TRY(tri_roll_hear(comm, start_s, &told, &bytes));
-    if (bytes != (size_t)size * sizeof *seats) {
-        free(told);
-        return TRI_FAIL(TRI_EMALFORMED, "rank 0 is of another build");
-    }
-    memcpy(seats, told, bytes);
-    free(told);
+    TRI_TRY(tri_roll_hear(comm, start_s, &data, &bytes));
+    st = take_told(data, bytes, size, seats);
+    free(data);
+    TRI_TRY(st);
     if (!seats[rank].host[0]) {
         return TRI_FAIL(TRI_EPEER,
                         "this rank came when the others had begun without it");
@@ -255,11 +353,11 @@ tri_status tri_roll_call(MPI_Comm comm, const tri_seat *mine, tri_seat *seats,
 
     MPI_Comm_rank(comm, &rank);
     MPI_Comm_size(comm, &size);
+    memset(seats, 0, (size_t)size * sizeof *seats);
     if (rank > 0) {
         return answer(comm, mine, rank, size, seats, start_s);
     }
-    memset(seats, 0, (size_t)size * sizeof *seats);
     seats[0] = *mine;
     TRI_TRY(await_seats(comm, seats, size, limit_s));
-    return tri_roll_tell(comm, seats, (size_t)size * sizeof *seats, roll);
+    return tell_seats(comm, seats, size, roll);
 }

@@ -17,10 +17,11 @@ typedef struct tri_roll tri_roll;
 
 /*
  * Who is there: rank 0 waits until all have come, or for `limit_s` (or until a
- * signal ends it), and tells everybody.  [out] seats, of all ranks of `comm`;
- * the host of those that did not come is "".  Others wait for rank 0 for
- * `start_s`.  TRI_ETIMEOUT; TRI_EPEER: this rank came too late, and the others
- * do without it; TRI_ENOMEM, TRI_ECOMM.
+ * signal ends it), and tells everybody of rank 0 and of the ranks near them, on
+ * the same host or node.  [out] seats, `size of comm` of them; the host of
+ * those that did not come, or are of no concern, is "".  Others wait for rank 0
+ * for `start_s`.  TRI_ETIMEOUT; TRI_EPEER: this rank came too late, and the
+ * others do without it; TRI_ENOMEM, TRI_ECOMM.
  */
 tri_status tri_roll_call(MPI_Comm comm, const tri_seat *mine, tri_seat *seats,
                          double limit_s, double start_s, tri_roll **roll);

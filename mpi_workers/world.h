@@ -22,7 +22,7 @@ extern double tri_world_come_s;
 /* Whether the launcher was told to outlive a rank's death: level heartbeat. */
 int tri_world_outlives(void);
 
-typedef struct tri_seat {    /* of one rank */
+typedef struct tri_seat {    /* of one rank; 256 bytes */
     char host[64], node[64]; /* as place.h has them; "" where the rank did not
                               * come */
     int cores, host_cores;
@@ -43,7 +43,8 @@ typedef struct tri_world {
     MPI_Comm peers;   /* among members while they form groups */
     int rank, size;
     tri_rank_place place;
-    tri_seat *seats;    /* of all ranks */
+    tri_seat *seats;    /* of all ranks; at level heartbeat others than rank 0
+                         * know of it and of those of their host only */
     pid_t *pids;        /* of all ranks; 0 where it cannot be looked at */
     tri_bell *bell;     /* between rank 0 and those of its host, or NULL */
     uint64_t announced; /* bytes of the announcement */

@@ -11,6 +11,7 @@ if(TARGET worker_groups)
     tri_finish_test(worker_groups_100000 mpi LABELS mpi slow TIMEOUT 600)
 endif()
 tri_add_test(worker_channel SOURCES channel.c NPROCS 2 LINK tri_worker)
+tri_add_test(worker_roll SOURCES roll.c NPROCS 5 LINK tri_worker)
 tri_add_fuzzer(worker_fuzz_metrics SOURCES fuzz_metrics.c LINK tri_worker
         CORPUS corpus_metrics RUNS 20000)
 tri_add_fuzzer(worker_fuzz_patterns SOURCES fuzz_patterns.c LINK tri_worker
