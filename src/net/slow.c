@@ -9,12 +9,26 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Whether it is measured again for its host's sake only. */
+static int is_first(const tri_driver *d, const tri_run_view *v)
+{
+    tri_trial_view t;
+
+    tri_ctl_trial(d->ctl, v->trial, &t);
+    return v->phase == TRI_PHASE_SEARCH && t.top_rung < 0;
+}
+
 static void say_run(const tri_driver *d, const tri_run_view *v)
 {
     char hosts[128];
 
     tri_ctl_run_hosts(d->ctl, v->run, hosts, sizeof hosts);
-    if (v->slow == TRI_SLOW_SUSPECT) {
+    if (v->slow == TRI_SLOW_SUSPECT && is_first(d, v)) {
+        TRI_LOG_JOB(TRI_LOG_INFO,
+                    "run %lld on %s is measured again elsewhere: it is the "
+                    "first by which that can be compared with other hosts",
+                    (long long)v->run, hosts);
+    } else if (v->slow == TRI_SLOW_SUSPECT) {
         TRI_LOG_JOB(TRI_LOG_INFO,
                     "run %lld on %s is slower than trial %lld was on other "
                     "ranks: it is measured again elsewhere",
