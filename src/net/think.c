@@ -31,6 +31,8 @@ void tri_driver_start_thinking(tri_driver *d)
                 TRI_OK) {
         TRI_LOG_JOB(TRI_LOG_WARN, "the search goes on quasi-random: %s",
                     tri_error_last()->sentence);
+    } else {
+        tri_thinking_rings(d->thinking, d->world->bell);
     }
 }
 

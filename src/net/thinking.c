@@ -36,6 +36,7 @@ struct tri_thinking {
     int said;               /* that was logged */
     char news[700];         /* of how it was made, not yet logged; or empty */
     tri_ev_proposals answer;
+    tri_bell *bell; /* rung with an answer, unless it ends; or NULL */
     /* of the thread alone */
     const tri_study *study;
     uint64_t seed;
@@ -81,6 +82,9 @@ static void answer(tri_thinking *t)
     tri_snapshot_destroy(t->question);
     t->question = NULL;
     t->answered = 1;
+    if (!t->ends) {
+        tri_bell_ring(t->bell, 0);
+    }
     pthread_mutex_unlock(&t->lock);
 }
 
@@ -174,6 +178,13 @@ tri_status tri_thinking_start(const tri_study *study, uint64_t seed,
     }
     *out = t;
     return TRI_OK;
+}
+
+void tri_thinking_rings(tri_thinking *t, tri_bell *bell)
+{
+    pthread_mutex_lock(&t->lock);
+    t->bell = bell;
+    pthread_mutex_unlock(&t->lock);
 }
 
 void tri_thinking_ask(tri_thinking *t, tri_snapshot *question)

@@ -9,6 +9,7 @@
 #ifndef TRI_SRC_NET_THINKING_H
 #define TRI_SRC_NET_THINKING_H
 
+#include "mpi_workers/bell.h"
 #include "trireme/think.h"
 
 typedef struct tri_thinking tri_thinking;
@@ -21,6 +22,9 @@ typedef struct tri_thinking tri_thinking;
 tri_status tri_thinking_start(const tri_study *study, uint64_t seed,
                               tri_warm_records *warm, int n_warm,
                               tri_thinking **out);
+/* From now on ring rank 0 when an answer is there; `bell` is borrowed until the
+ * stop, and not rung after it. */
+void tri_thinking_rings(tri_thinking *t, tri_bell *bell);
 /* Ask; `question` is taken.  Not before the last answer was taken. */
 void tri_thinking_ask(tri_thinking *t, tri_snapshot *question);
 /* Whether the answer is there; [out] *out: borrowed until the next question,

@@ -107,6 +107,30 @@ static void questions_and_answers(void **state)
     tri_study_destroy(s);
 }
 
+/* Who sleeps until an answer is there is woken. */
+static void answers_ring(void **state)
+{
+    tri_study *s = study();
+    tri_bell_offer offer;
+    tri_bell *bell = tri_bell_make(1, &offer);
+    tri_thinking *t;
+    tri_ev_proposals p;
+
+    (void)state;
+    assert_non_null(bell);
+    assert_int_equal(tri_thinking_start(s, 1, NULL, 0, &t), TRI_OK);
+    tri_thinking_rings(t, bell);
+    for (int i = 1; i <= 3; i++) {
+        tri_thinking_ask(t, question(s, i, 4));
+        while (!tri_bell_wait(bell, 3600)) {
+        }
+        assert_int_equal(tri_thinking_take(t, &p), 1);
+    }
+    assert_true(tri_thinking_stop(t, 60));
+    tri_bell_close(bell);
+    tri_study_destroy(s);
+}
+
 /* With nothing asked, with an answer not taken, in the midst of one. */
 static void stopped_at_any_time(void **state)
 {
@@ -150,6 +174,7 @@ static void one_that_cannot_think(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(questions_and_answers),
+                                       cmocka_unit_test(answers_ring),
                                        cmocka_unit_test(stopped_at_any_time),
                                        cmocka_unit_test(one_that_cannot_think)};
 
