@@ -367,13 +367,16 @@ static void stopped(void)
     stop_for(7, 1);
 }
 
-/* The same by the limits as they are. */
+/* The same by the limits as they are.  By hand: the idle one was lost after
+ * 15 s, the other's run went on, and the study ended 2 s after it could. */
 static void stop20(void)
 {
     stop_for(20, 1);
 }
 
-/* Longer than a run may make no progress: it is done by others. */
+/* Longer than a run may make no progress: it is done by others.  By hand:
+ * struck some 40 s after it was stopped, the study ended 3 s later, and the
+ * rank left by itself when it was woken. */
 static void stop90(void)
 {
     double start = tri_now();
