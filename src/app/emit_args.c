@@ -109,6 +109,34 @@ static void append_sizes(const tri_emit_job *job, json_t *words)
     }
 }
 
+/* The form of that model, where it is not Megatron's own default. */
+static void append_form(const tri_gpt_spec *g, json_t *words)
+{
+    const struct {
+        int is;
+        const char *flag, *value;
+    } forms[] = {{g->rms, "--normalization", "RMSNorm"},
+                 {g->swiglu, "--swiglu", NULL},
+                 {g->rope, "--position-embedding-type", "rope"},
+                 {g->no_bias, "--disable-bias-linear", NULL},
+                 {!g->tied, "--untie-embeddings-and-output-weights", NULL}};
+    static const char *const drops[] = {"--hidden-dropout",
+                                        "--attention-dropout"};
+
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+        if (forms[i].is) {
+            json_array_append_new(words, json_string(forms[i].flag));
+        }
+        if (forms[i].is && forms[i].value) {
+            json_array_append_new(words, json_string(forms[i].value));
+        }
+    }
+    for (size_t i = 0; i < sizeof drops / sizeof *drops; i++) {
+        json_array_append_new(words, json_string(drops[i]));
+        json_array_append_new(words, json_sprintf("%g", g->dropout));
+    }
+}
+
 /* A line for each flag with what belongs to it. */
 static void print_lines(const json_t *words, FILE *out)
 {
@@ -154,6 +182,7 @@ tri_status tri_emit_megatron(const tri_emit_job *job, FILE *out, tri_emitted *e)
     }
     if (job->study->model.kind == TRI_MODEL_GPT) {
         append_sizes(job, e->arguments);
+        append_form(&job->study->model.u.gpt, e->arguments);
     }
     note_limits(job, e->notes);
     print_lines(e->arguments, out);

@@ -90,6 +90,9 @@ static const usual usuals[] = {
         {"recompute", "true", NULL, M, "--recompute-granularity full"
          " --recompute-method uniform --recompute-num-layers 1"},
         {"sequence_parallel", NULL, NULL, M, "--sequence-parallel"},
+        {"split", "even", NULL, M, ""},
+        {"split", "cost", NULL, M, "--account-for-embedding-in-pipeline-split"
+         " --account-for-loss-in-pipeline-split"},
         {"overlap", "none", NULL, M, ""},
         {"overlap", "false", NULL, M, ""},
         {"overlap", "true", NULL, M, "--overlap-grad-reduce"},
@@ -123,6 +126,7 @@ static const usual usuals[] = {
         {"recompute", "none", NULL, D, ""},
         {"recompute", "false", NULL, D, ""},
         {"sequence_parallel", "false", NULL, D, ""},
+        {"split", "even", NULL, D, ""},
         {"overlap", "none", NULL, D, "zero_optimization.overlap_comm=false"},
         {"overlap", "poke", NULL, D, "zero_optimization.overlap_comm=true"},
         {"overlap", "shm", NULL, D, "zero_optimization.overlap_comm=true"},
