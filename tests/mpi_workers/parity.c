@@ -566,7 +566,8 @@ static int serial_bits(const tri_trainer *t, const result *r,
         for (j = 0; all->at[j].id != p->id; j++) {
         }
         for (s = 0; s < STEPS; s++) {
-            if (memcmp(r->grads[s] + p->offset,
+            if (!r->grads[s] || !ref->grads[s] ||
+                memcmp(r->grads[s] + p->offset,
                        ref->grads[s] + all->at[j].offset,
                        (size_t)p->count * sizeof(tri_real)) != 0) {
                 return 0;
