@@ -21,6 +21,9 @@
 #define COARSE_MOST 300
 #define FINE_MOST   1000
 #define KEEP_MOST   2000
+/* Of many so many teach what changes lengths that were learned before: each
+ * likelihood is an eighth of the work of FINE_MOST. */
+#define LATER_MOST 500
 /* Likelihoods from each start, by all from there on, with a model before of
  * few samples, and of many. */
 #define COARSE_CALLS 60
@@ -230,7 +233,7 @@ static tri_status learn(tri_model *m, const tri_samples *s,
         TRI_TRY(learn_now(m, s, COARSE_CALLS, 1));
     }
     if (!fresh || s->n > COARSE_MOST) {
-        take(m, s, c, FINE_MOST);
+        take(m, s, c, fresh ? FINE_MOST : LATER_MOST);
         TRI_TRY(learn_now(m, s, calls, 0));
     }
     return TRI_OK;

@@ -3,9 +3,12 @@
  * bounds of what it believes.
  *
  * The mean is a sum over all samples.  Of the deviation what some samples tell
- * is taken off: the one that tells most by itself, or the best together.
+ * is taken off: the one that tells most by itself, or a few together.
  * Knowing more never makes a normal belief wider, so that what is left bounds
- * the deviation from above.
+ * the deviation from above.  The few are in part the best, near which
+ * candidates promise most; the others are those that the few before them tell
+ * least of (the pivots of a Cholesky factor; Harbrecht, Peters and Schneider,
+ * Applied Numerical Mathematics 62, 2012), which leave little anywhere.
  *
  * Then rounding.  Squared distances are sums of squared differences, so that
  * an entry of the covariance is off by at most about (8 + root(d)) 2^-24 of
@@ -22,6 +25,7 @@
 #include "src/predict/clones.h"
 #include "src/predict/gp.h"
 #include "src/predict/lapack.h"
+#include "src/predict/runs.h"
 
 #include <cblas.h>
 #include <math.h>
@@ -29,11 +33,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The best samples, near which a candidate is of interest; of very many rows
- * fewer are asked. */
-#define FEW      128
-#define FEW_MANY 48
-#define MANY     32768
+/* Samples that are asked together, and which share of them are the best; of
+ * very many rows fewer are asked. */
+#define FEW        64
+#define FEW_MANY   32
+#define BEST_SHARE 2
+#define MANY       32768
 /* Rows at a time; rows that tell how much rounding does. */
 #define BLOCK  64
 #define PROBES 32
@@ -74,12 +79,15 @@ typedef struct screen { /* the model in single precision */
     float *shift;  /* what is added, for the resource asked for */
     float *by;     /* a column's inverse length */
     float *z, *k;  /* a row, and its covariances */
+    tri_runs runs; /* of rows, and what the slow columns make of a */
+    float *held;   /* row's squared distances, for held_of */
+    const float *held_of;
     float variance;
     float mean_off, share_off; /* what rounding may do to a mean, and to what
                                 * one sample explains, */
     float few_off;             /* and to what the best do */
     int n_few;
-    int few[FEW];    /* the best samples */
+    int few[FEW];    /* the samples that are asked together */
     double *inverse; /* of the factor of their covariance with noise */
     float *factor;   /* the same, rounded */
     float *v;        /* BLOCK x n_few: a block's covariances with them */
@@ -90,23 +98,37 @@ typedef struct screen { /* the model in single precision */
 #define STRIP 64
 typedef float lanes __attribute__((vector_size(4 * LANES)));
 
-/* Squared distances of the row z to a strip of samples. */
-static inline void measure(const screen *s, int from, float *out)
+/* Add to the squared distances of the row z to a strip of samples what n
+ * columns make of them. */
+static inline void measure(const screen *s, const int *column, int n, int from,
+                           const float *held, float *out)
 {
     const float *x = s->scaled + from;
-    lanes sum[STRIP / LANES] = {0};
+    lanes sum[STRIP / LANES];
 
-    for (int k = 0; k < s->d; k++) {
+    memcpy(sum, held, sizeof sum);
+    for (int k = 0; k < n; k++) {
+        size_t at = (size_t)column[k] * (size_t)s->n;
+
         for (int q = 0; q < STRIP / LANES; q++) {
             lanes v;
 
-            memcpy(&v, x + (size_t)k * (size_t)s->n + (size_t)(q * LANES),
-                   sizeof v);
-            v -= s->z[k];
+            memcpy(&v, x + at + (size_t)(q * LANES), sizeof v);
+            v -= s->z[column[k]];
             sum[q] += v * v;
         }
     }
     memcpy(out, sum, sizeof sum);
+}
+
+/* What the slow columns make of the row z's squared distances. */
+TRI_CLONES static void hold(const screen *s)
+{
+    memset(s->held, 0, (size_t)s->n * sizeof *s->held);
+    for (int from = 0; from < s->n; from += STRIP) {
+        measure(s, s->runs.column, s->runs.n_slow, from, s->held + from,
+                s->held + from);
+    }
 }
 
 /* The mean at the row z but for its centre, and the largest share of the
@@ -123,7 +145,8 @@ TRI_CLONES static void ask_row(const screen *s, float *mean, float *most)
     float best = 0;
 
     for (int from = 0; from < n; from += STRIP) {
-        measure(s, from, row + from);
+        measure(s, s->runs.column + s->runs.n_slow, s->runs.n_fast, from,
+                s->held + from, row + from);
     }
     for (int j = 0; j < n; j++) {
         float u = sqrtf(5.0f * row[j]);
@@ -153,7 +176,7 @@ static int screen_init(screen *s, const tri_model *m)
 {
     size_t n = (size_t)(m->n + STRIP - 1) / STRIP * STRIP;
     size_t d = (size_t)m->form.width;
-    float *all = calloc(n * d + 5 * n + 2 * d + FEW * FEW + BLOCK * FEW + 1,
+    float *all = calloc(n * d + 6 * n + 2 * d + FEW * FEW + BLOCK * FEW + 1,
                         sizeof *all);
 
     s->inverse = malloc(sizeof *s->inverse * FEW * FEW);
@@ -168,7 +191,8 @@ static int screen_init(screen *s, const tri_model *m)
     s->matern = s->level + n;
     s->shift = s->matern + n;
     s->k = s->shift + n;
-    s->by = s->k + n;
+    s->held = s->k + n;
+    s->by = s->held + n;
     s->z = s->by + d;
     s->factor = s->z + d;
     s->v = s->factor + FEW * FEW;
@@ -179,6 +203,7 @@ static void screen_fini(screen *s)
 {
     free(s->scaled);
     free(s->inverse);
+    tri_runs_fini(&s->runs);
 }
 
 static void fill_rows(screen *s, const tri_model *m)
@@ -232,28 +257,74 @@ static void fill_weights(screen *s, const tri_model *m, double resource)
             (float)(2 * SURE * ROUNDING * most * (8 + sqrt((double)s->d)));
 }
 
-/* ---- the best samples --------------------------------------------------- */
+/* ---- a few samples --------------------------------------------------- */
+
+typedef struct pivots { /* what the chosen tell of all samples */
+    int n_known;
+    double *v;    /* a row of each */
+    double *left; /* of the variances; -1: is chosen */
+} pivots;
+
+static void choose(screen *s, const tri_model *m, int at, pivots *p)
+{
+    size_t n = (size_t)m->n;
+    double *row = p->v + (size_t)p->n_known * n;
+    tri_gp_points all = tri_gp_rows(m, 0, m->n);
+    tri_gp_points one = tri_gp_rows(m, at, 1);
+    double by = 1 / sqrt(p->left[at] + part(m, TRI_GP_N) + 1e-6);
+
+    tri_gp_cross(&m->form, m->theta, &one, &all, row, m->n);
+    if (p->n_known > 0) {
+        cblas_dgemv(CblasRowMajor, CblasTrans, p->n_known, m->n, -1, p->v, m->n,
+                    p->v + at, m->n, 1, row, 1);
+    }
+    for (size_t i = 0; i < n; i++) {
+        row[i] *= by;
+        p->left[i] =
+                p->left[i] < 0 ? -1 : fmax(p->left[i] - row[i] * row[i], 0);
+    }
+    p->left[at] = -1;
+    p->n_known++;
+    s->few[s->n_few++] = at;
+}
+
+/* Of the samples the one of which least is known. */
+static int least_known(const pivots *p, int n)
+{
+    int at = 0;
+
+    for (int i = 1; i < n; i++) {
+        at = p->left[at] < p->left[i] ? i : at;
+    }
+    return at;
+}
 
 /* 0: no memory. */
 static int choose_few(screen *s, const tri_model *m, int most)
 {
-    tri_ranked *list = malloc((size_t)m->n * sizeof *list);
+    size_t n = (size_t)m->n;
     int few = m->n < most ? m->n : most;
+    tri_ranked *list = malloc(n * sizeof *list);
+    pivots p = {.v = malloc(((size_t)few + 1) * n * sizeof *p.v)};
+    tri_gp_points all = tri_gp_rows(m, 0, m->n);
 
     s->n_few = 0;
-    if (!list) {
-        return 0;
+    if (list && p.v) {
+        p.left = p.v + (size_t)few * n;
+        tri_rank(m->y, m->n, list);
+        tri_gp_variances(&m->form, m->theta, &all, p.left);
+        for (int i = 0; i < few; i++) {
+            choose(s, m,
+                   i < few / BEST_SHARE ? list[i].at : least_known(&p, m->n),
+                   &p);
+        }
     }
-    tri_rank(m->y, m->n, list);
-    for (int i = 0; i < few; i++) {
-        s->few[i] = list[i].at;
-    }
-    s->n_few = few;
     free(list);
-    return 1;
+    free(p.v);
+    return s->n_few > 0;
 }
 
-/* Covariances of points with the best samples, from all of them. */
+/* Covariances of points with the few, from all samples. */
 static int few_points(const screen *s, const tri_model *m, tri_gp_points *p)
 {
     size_t d = (size_t)m->form.width;
@@ -274,7 +345,7 @@ static int few_points(const screen *s, const tri_model *m, tri_gp_points *p)
     return x != NULL;
 }
 
-/* What the best know together; they know nothing where there is no factor. */
+/* What the few know together; they know nothing where there is no factor. */
 static void factor_few(screen *s, const tri_model *m, int most)
 {
     tri_gp_points p = {0};
@@ -316,17 +387,22 @@ static void explain(const screen *s, int n, float *most)
 }
 
 /* Bounds of a block of rows. */
-static void screen_block(const screen *s, double centre, const float *x, int n,
+static void screen_block(screen *s, double centre, const float *x, int n,
                          float *mean, float *sd)
 {
     float most[BLOCK];
 
     for (int i = 0; i < n; i++) {
+        const float *row = x + (size_t)i * (size_t)s->d;
         float sum;
 
         for (int k = 0; k < s->d; k++) {
-            s->z[k] = x[(size_t)i * (size_t)s->d + (size_t)k] * s->by[k];
+            s->z[k] = row[k] * s->by[k];
         }
+        if (!s->held_of || !tri_runs_goes_on(&s->runs, row, s->held_of)) {
+            hold(s);
+        }
+        s->held_of = row;
         ask_row(s, &sum, &most[i]);
         mean[i] = (float)centre + sum - s->mean_off;
         most[i] = fmaxf(most[i] - s->share_off, 0);
@@ -420,6 +496,7 @@ static void compare(screen *s, const tri_model *m, double resource, probe *p)
 
     s->mean_off = 0;
     screen_block(s, m->mean, p->row, p->n, p->low, p->sd);
+    s->held_of = NULL;
     tri_gp_predict(m, p->x, p->n, resource, p->mean, NULL);
     for (int i = 0; i < p->n; i++) {
         const double *k = p->k + (size_t)i * (size_t)s->n_few;
@@ -453,7 +530,7 @@ void tri_gp_screen(const tri_model *m, const float *x, int n, double resource,
 {
     screen s = {0};
 
-    if (screen_init(&s, m)) {
+    if (screen_init(&s, m) && tri_runs_init(&s.runs, x, n, s.d)) {
         fill_rows(&s, m);
         fill_weights(&s, m, resource);
         factor_few(&s, m, n > MANY ? FEW_MANY : FEW);

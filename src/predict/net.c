@@ -8,6 +8,7 @@
  * with decoupled weight decay, a rate that falls to zero, and a number of
  * steps that depends on the number of rows alone.
  */
+#include "src/predict/clones.h"
 #include "src/predict/mlp.h"
 
 #include <cblas.h>
@@ -65,7 +66,8 @@ typedef struct trainer {
 /* ---- forward ------------------------------------------------------------ */
 
 /* h = f(h + bias) */
-static void activate(float *restrict h, const float *restrict bias, int n)
+TRI_CLONES static void activate(float *restrict h, const float *restrict bias,
+                                int n)
 {
     for (int i = 0; i < n; i++) {
         float *restrict row = h + (size_t)i * H;

@@ -18,6 +18,7 @@
 #include "src/predict/folds.h"
 #include "src/predict/members.h"
 #include "src/predict/samples.h"
+#include "src/predict/trees_scan.h"
 #include "trireme/predict.h"
 #include "trireme/rng.h"
 
@@ -28,7 +29,7 @@
 
 #define FOLDS   5
 #define MEMBERS TRI_MEMBERS
-#define ROUNDS  20
+#define ROUNDS  TRI_TREES_ROUNDS
 #define TREES   (MEMBERS * ROUNDS)
 /* Fewer samples than this are not divided; of a few samples, fewer. */
 #define SPLIT_MOST  5
@@ -37,6 +38,8 @@
 /* Rows at a time, and columns to a vector. */
 #define BLOCK TRI_MEMBERS_BLOCK
 #define LANES TRI_TREES_LANES
+/* Rows that are worth the preparation of a scan. */
+#define SCAN_LEAST 16384
 
 struct tri_model {
     tri_trees trees;
@@ -334,35 +337,118 @@ static void trees_predict(const tri_model *m, const double *x, int n,
     block_fini(&b);
 }
 
+/* ---- very many rows ------------------------------------------------------ */
+
+typedef struct scan {
+    tri_trees_scan *trees;
+    tri_members_block all;
+    float sum[MEMBERS * BLOCK];
+    uint8_t *pending; /* numbers of leaves: TREES of each */
+    uint8_t *leaf;    /* BLOCK x TREES: those of rows */
+} scan;
+
+/* 0: no memory; to be ended all the same. */
+static int scan_init(scan *s, const tri_model *m, const float *x, int n,
+                     float last)
+{
+    int n_pending = m->all.n_pending;
+
+    *s = (scan){.trees = tri_trees_scan_create(&m->trees, m->width, x, n, last),
+                .pending = malloc((size_t)(n_pending + BLOCK) * TREES)};
+    if (!s->trees || !s->pending) {
+        return 0;
+    }
+    for (int i = 0; i < n_pending * TREES; i++) {
+        s->pending[i] = (uint8_t)tri_trees_scan_number(s->trees, m->pending[i]);
+    }
+    s->leaf = s->pending + (size_t)n_pending * TREES;
+    return 1;
+}
+
+static void scan_fini(scan *s)
+{
+    tri_trees_scan_destroy(s->trees);
+    free(s->pending);
+}
+
+/* As left_of, by numbers of leaves. */
+static double left_by_numbers(const scan *s, int n_pending, int i)
+{
+    const uint8_t *leaf = s->leaf + (size_t)i * TREES;
+    double left = 1;
+
+    for (int p = 0; p < n_pending; p++) {
+        const uint8_t *its = s->pending + (size_t)p * TREES;
+        uint8_t met = 0; /* there are fewer than 256 */
+        double k;
+
+        for (int t = 0; t < TREES; t++) {
+            met += its[t] == leaf[t];
+        }
+        k = (double)met / TREES;
+        left *= 1 - k * k;
+    }
+    return left;
+}
+
+static void scan_block(scan *s, const tri_model *m, const float *x, int n,
+                       float *mean, float *sd)
+{
+    int n_pending = m->all.n_pending;
+
+    s->all.n = n;
+    tri_trees_scan_rows(s->trees, x, n, s->sum, n_pending > 0 ? s->leaf : NULL);
+    for (int k = 0; k < MEMBERS; k++) {
+        for (int i = 0; i < n; i++) {
+            s->all.member[k][i] = (double)s->sum[k * BLOCK + i];
+        }
+    }
+    tri_members_agree(&m->all, &s->all);
+    for (int i = 0; i < n; i++) {
+        tri_members_leave(&s->all, i, left_by_numbers(s, n_pending, i));
+        mean[i] = (float)(m->all.mean + m->all.scale * s->all.mean[i]);
+        sd[i] = (float)(m->all.scale * sqrt(s->all.variance[i]));
+    }
+}
+
+/* Few rows are not worth a scan's preparation. */
+static void screen_few(const tri_model *m, const float *x, int n,
+                       double resource, float *mean, float *sd)
+{
+    double row_mean[BLOCK], row_sd[BLOCK];
+    size_t w = (size_t)m->width;
+    double *rows = malloc((BLOCK * w + 1) * sizeof *rows);
+
+    for (int i = 0; i < n; i += BLOCK) {
+        int many = n - i < BLOCK ? n - i : BLOCK;
+
+        for (size_t k = 0; rows && k < (size_t)many * w; k++) {
+            rows[k] = (double)x[(size_t)i * w + k];
+        }
+        trees_predict(m, rows, rows ? many : 0, resource, row_mean, row_sd);
+        for (int k = 0; k < many; k++) {
+            mean[i + k] = rows ? (float)row_mean[k] : (float)m->all.mean;
+            sd[i + k] = rows ? (float)row_sd[k] : (float)m->all.scale;
+        }
+    }
+    free(rows);
+}
+
 static void trees_screen(const tri_model *m, const float *x, int n,
                          double resource, float *mean, float *sd)
 {
-    block b;
-    int ok = block_init(&b, m);
-    size_t w = (size_t)stride_of(m);
-    float share = m->has_resource ? (float)log(resource) : 0;
+    float last = m->has_resource ? (float)log(resource) : 0;
+    scan s = {0};
 
-    for (int i = 0; i < n; i += BLOCK) {
-        b.all.n = n - i < BLOCK ? n - i : BLOCK;
-        for (int k = 0; ok && k < b.all.n; k++) {
-            float *row = b.x + (size_t)k * w;
-
-            memset(row, 0, w * sizeof *row);
-            memcpy(row, x + (size_t)(i + k) * (size_t)m->width,
-                   (size_t)m->width * sizeof *row);
-            row[m->width] = share;
+    if (n >= SCAN_LEAST && scan_init(&s, m, x, n, last)) {
+        for (int i = 0; i < n; i += BLOCK) {
+            scan_block(&s, m, x + (size_t)i * (size_t)m->width,
+                       n - i < BLOCK ? n - i : BLOCK, mean + i, sd + i);
         }
-        if (ok) {
-            predict_block(m, &b);
-        }
-        for (int k = 0; k < b.all.n; k++) {
-            mean[i + k] = (float)(m->all.mean +
-                                  (ok ? m->all.scale * b.all.mean[k] : 0));
-            sd[i + k] =
-                    (float)(m->all.scale * (ok ? sqrt(b.all.variance[k]) : 1));
-        }
+    } else {
+        screen_few(m, x, n, resource, mean, sd);
     }
-    block_fini(&b);
+    scan_fini(&s);
 }
 
 /* ---- pending ------------------------------------------------------------ */

@@ -17,6 +17,9 @@
 /* Columns of a row are padded to as many. */
 #define TRI_TREES_LANES 8
 
+/* Trees of a sequence. */
+#define TRI_TREES_ROUNDS 20
+
 typedef struct tri_trees_node {
     float at;    /* rows with x[column] <= at go to child, others to child + 1
                   */

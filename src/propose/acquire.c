@@ -7,8 +7,12 @@
  * exceeds one: a score computed at any time bounds all later ones.  So the top
  * of the heap whose score is up to date is the best of all.
  *
- * The work for one choice is bounded all the same: after LOOKS batches the best
- * of those looked at is taken.
+ * The work for one choice is bounded all the same.  A score in double precision
+ * costs a Gaussian process of n samples about n^2 steps: WORK of them are
+ * spent, on ROWS_LEAST scores at least, and then the best of those looked at is
+ * taken.  Up to a hundred samples that is more than what is drawn of a space
+ * that cannot be enumerated, so that the best is found whatever the bounds are
+ * worth; beyond that it is where the bounds leave no more to look at.
  */
 #include "src/propose/acquire_internal.h"
 
@@ -18,8 +22,9 @@
 /* Candidates whose scores are brought up to date together: first few, then
  * more. */
 #define BATCH_LEAST 16
-/* Batches that are looked at for one choice: the work is bounded. */
-#define LOOKS 4
+#define WORK       1e8
+#define ROWS_LEAST 112
+#define ROWS_MOST   16384
 /* How often TRI_ACQ_MEANS are asked for one choice: single precision may have
  * taken much from it. */
 #define MEANS_TIMES 2
@@ -159,23 +164,32 @@ static void lift_best(tri_acq_job *j)
     }
 }
 
+/* Scores for one choice. */
+static int rows_most(const tri_acq_job *j)
+{
+    double size = j->m->ops->size(j->m->model);
+    double rows = WORK / (1 + size * size);
+
+    return (int)fmax(ROWS_LEAST, fmin(rows, ROWS_MOST));
+}
+
 /* Look until the top is up to date: the best, or the best of many. */
 tri_status tri_acq_look_for_best(tri_acq_job *j)
 {
     int most = BATCH_LEAST;
-    int looks = 0;
+    int left = rows_most(j);
     int centres = j->m->ops->screen ? 0 : MEANS_TIMES;
 
     while (j->n > 0 && j->heap[0].version != j->version) {
         if (j->heap[0].version == TRI_ACQ_SCREENED && centres < MEANS_TIMES) {
             centre(j);
             centres++;
-        } else if (looks >= LOOKS && j->best_version == j->version) {
+        } else if (left <= 0 && j->best_version == j->version) {
             lift_best(j);
         } else {
             TRI_TRY(refine(j, most));
+            left -= most;
             most = 2 * most < TRI_ACQ_BATCH ? 2 * most : TRI_ACQ_BATCH;
-            looks++;
         }
         tri_acq_fill(j);
     }

@@ -19,7 +19,7 @@
 /* Candidates whose chance to run is asked for together. */
 #define TRI_ACQ_BATCH 64
 /* Candidates that are asked for their mean together. */
-#define TRI_ACQ_MEANS 512
+#define TRI_ACQ_MEANS 256
 /* Deviations below the mean that UCB looks at. */
 #define TRI_ACQ_UCB_BETA 2.0
 /* No deviation is less. */

@@ -131,40 +131,62 @@ static uint64_t *sorted_tried(const tri_snapshot *s)
     return sorted;
 }
 
-static void mark(tri_pool *p, int64_t from, const tri_snapshot *s,
-                 const uint64_t *tried)
+/* Hashes of what was tried, as far as some of their bits go: most of very many
+ * candidates are done with by one look. */
+#define SIEVE_BITS 16
+
+static void sift(const uint64_t *tried, int64_t n, unsigned char *sieve)
 {
-    for (int64_t i = from; i < p->n; i++) {
-        p->taken[i] = p->ranks[i] > s->max_ranks ||
-                      is_among(p->hash[i], tried, s->n_tried);
+    for (int64_t i = 0; i < n; i++) {
+        sieve[tried[i] >> (64 - SIEVE_BITS)] = 1;
     }
+}
+
+static tri_status mark(tri_pool *p, const tri_snapshot *s,
+                       const uint64_t *tried)
+{
+    unsigned char *sieve = calloc((size_t)1 << SIEVE_BITS, 1);
+
+    if (!sieve) {
+        return TRI_FAIL(TRI_ENOMEM, "no memory for candidates");
+    }
+    sift(tried, s->n_tried, sieve);
+    for (int64_t i = 0; i < p->n; i++) {
+        p->taken[i] = p->ranks[i] > s->max_ranks ||
+                      (sieve[p->hash[i] >> (64 - SIEVE_BITS)] &&
+                       is_among(p->hash[i], tried, s->n_tried));
+    }
+    free(sieve);
+    return TRI_OK;
 }
 
 /* The same configuration twice: the later ones are taken. */
 static tri_status mark_doubles(tri_pool *p)
 {
-    uint64_t *sorted = malloc(((size_t)p->n + 1) * sizeof *sorted);
-    unsigned char *seen = calloc((size_t)p->n + 1, 1);
+    size_t room = 16;
+    int64_t *first; /* candidates by their hash; -1: none */
 
-    if (!sorted || !seen) {
-        free(sorted);
-        free(seen);
+    while (room < 2 * (size_t)p->n) {
+        room *= 2;
+    }
+    first = malloc(room * sizeof *first);
+    if (!first) {
         return TRI_FAIL(TRI_ENOMEM, "no memory for candidates");
     }
-    memcpy(sorted, p->hash, (size_t)p->n * sizeof *sorted);
-    qsort(sorted, (size_t)p->n, sizeof *sorted, by_number);
+    memset(first, 0xff, room * sizeof *first);
     for (int64_t i = 0; i < p->n; i++) {
-        uint64_t *at = bsearch(&p->hash[i], sorted, (size_t)p->n,
-                               sizeof *sorted, by_number);
+        size_t at = (size_t)p->hash[i] & (room - 1);
 
-        while (at > sorted && at[-1] == *at) {
-            at--;
+        while (first[at] >= 0 && p->hash[first[at]] != p->hash[i]) {
+            at = (at + 1) & (room - 1);
         }
-        p->taken[i] |= seen[at - sorted];
-        seen[at - sorted] = 1;
+        if (first[at] >= 0) {
+            p->taken[i] = 1;
+        } else {
+            first[at] = i;
+        }
     }
-    free(sorted);
-    free(seen);
+    free(first);
     return TRI_OK;
 }
 
@@ -208,8 +230,10 @@ tri_status tri_pool_refresh(tri_pool *p, const tri_snapshot *s, uint64_t seed,
         }
     }
     if (st == TRI_OK) {
-        mark(p, 0, s, tried);
-        st = p->is_all ? TRI_OK : mark_doubles(p);
+        st = mark(p, s, tried);
+    }
+    if (st == TRI_OK && !p->is_all) {
+        st = mark_doubles(p);
     }
     free(tried);
     free(scratch);

@@ -9,14 +9,15 @@
 #include <stdlib.h>
 
 #define N 5
-/* As in acquire.c: batches of 16, 32, 64 and 64 for their scores, and the one
- * that is chosen; 2 of 512 for their means. */
-#define SCORES_MOST (16 + 32 + 64 + 64 + 1)
-#define MEANS_MOST  (2 * 512)
+/* As in acquire.c, with a model of many samples: batches of 16, 32 and 64 for
+ * their scores, and the one that is chosen; 2 of 256 for their means. */
+#define SAMPLES_MANY 1000
+#define SCORES_MOST  (16 + 32 + 64 + 1)
+#define MEANS_MOST   (2 * 256)
 
 /* A model for which larger numbers are better, and who asked it. */
 struct tri_model {
-    int width;
+    int width, size;
     int is_tight;        /* whether screening tells candidates apart */
     int n_means, n_both; /* rows asked for */
     double lowest;       /* mean of those that were asked for both */
@@ -66,15 +67,15 @@ static void screen(const tri_model *m, const float *x, int n, double resource,
 
 static int size(const tri_model *m)
 {
-    return 1;
+    return m->size;
 }
 
 static const tri_predictor_ops ops = {
         .name = "sum", .predict = predict, .screen = screen, .size = size};
 
 /* [out] *best: the lowest mean of all. */
-static tri_choice choose(int is_tight, tri_model *m, int64_t *pool_n,
-                         double *best)
+static tri_choice choose(int is_tight, int samples, tri_model *m,
+                         int64_t *pool_n, double *best)
 {
     tri_belief_model belief = {.ops = &ops, .model = m, .resource = 1};
     double x[64];
@@ -84,8 +85,10 @@ static tri_choice choose(int is_tight, tri_model *m, int64_t *pool_n,
 
     tri_story_init(&s, tri_world_product(N));
     tri_story_ask(&s, 1);
-    *m = (tri_model){
-            .width = s.pool.width, .is_tight = is_tight, .lowest = INFINITY};
+    *m = (tri_model){.width = s.pool.width,
+                     .size = samples,
+                     .is_tight = is_tight,
+                     .lowest = INFINITY};
     assert_true(s.pool.width <= 64);
     for (int64_t i = 0; i < s.pool.n; i++) {
         tri_pool_row(&s.pool, i, x);
@@ -110,7 +113,7 @@ static void loose_bounds(void **state)
     tri_model m;
     int64_t n;
     double best;
-    tri_choice c = choose(0, &m, &n, &best);
+    tri_choice c = choose(0, SAMPLES_MANY, &m, &n, &best);
 
     (void)state;
     assert_true(n > MEANS_MOST + SCORES_MOST);
@@ -119,12 +122,25 @@ static void loose_bounds(void **state)
     assert_true(c.mean > best); /* the best of all was not looked at */
 }
 
+/* With few samples a look costs little: at all, if need be. */
+static void few_samples(void **state)
+{
+    tri_model m;
+    int64_t n;
+    double best;
+    tri_choice c = choose(0, 100, &m, &n, &best);
+
+    (void)state;
+    assert_true(n > MEANS_MOST + SCORES_MOST && n < 10000);
+    assert_true(c.mean == best);
+}
+
 static void tight_bounds(void **state)
 {
     tri_model m;
     int64_t n;
     double best;
-    tri_choice c = choose(1, &m, &n, &best);
+    tri_choice c = choose(1, SAMPLES_MANY, &m, &n, &best);
 
     (void)state;
     assert_true(c.mean == best);
@@ -134,6 +150,7 @@ static void tight_bounds(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(loose_bounds),
+                                       cmocka_unit_test(few_samples),
                                        cmocka_unit_test(tight_bounds)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
