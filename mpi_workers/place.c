@@ -249,6 +249,52 @@ void tri_place_read(tri_rank_place *out)
     out->memory_bytes = tri_place_memory();
 }
 
+/* ", 2 packages" where there are any. */
+static size_t append_count(hwloc_topology_t topology, hwloc_obj_type_t type,
+                           const char *what, char *buf, size_t bytes)
+{
+    int n = hwloc_get_nbobjs_by_type(topology, type);
+
+    if (n < 1) {
+        return 0;
+    }
+    return (size_t)snprintf(buf, bytes, ", %d %s%s", n, what,
+                            n == 1 ? "" : "s");
+}
+
+char *tri_place_describe(const tri_rank_place *place, char *buf, size_t bytes)
+{
+    static const struct {
+        hwloc_obj_type_t type;
+        const char *what;
+    } parts[] = {{HWLOC_OBJ_PACKAGE, "package"},
+                 {HWLOC_OBJ_NUMANODE, "NUMA domain"},
+                 {HWLOC_OBJ_L3CACHE, "L3 cache"},
+                 {HWLOC_OBJ_CORE, "core"},
+                 {HWLOC_OBJ_PU, "hardware thread"}};
+    hwloc_topology_t topology;
+    size_t used;
+
+    buf[0] = 0;
+    if (hwloc_topology_init(&topology) != 0) {
+        return buf;
+    }
+    if (hwloc_topology_load(topology) == 0) {
+        used = (size_t)snprintf(buf, bytes, "%s", place->cpu);
+        for (size_t i = 0; i < sizeof parts / sizeof *parts && used < bytes;
+             ++i) {
+            used += append_count(topology, parts[i].type, parts[i].what,
+                                 buf + used, bytes - used);
+        }
+        if (used < bytes) {
+            snprintf(buf + used, bytes - used, ", %.1f GiB",
+                     (double)place->memory_bytes / 1073741824.0);
+        }
+    }
+    hwloc_topology_destroy(topology);
+    return buf;
+}
+
 char *tri_place_topology(void)
 {
     hwloc_topology_t topology;

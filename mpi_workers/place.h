@@ -34,6 +34,9 @@ void tri_place_read(tri_rank_place *out);
 void tri_place_node(char *buf, size_t bytes);
 /* The same memory_bytes, alone and cheap. */
 uint64_t tri_place_memory(void);
+/* A line on the host: processor, packages, NUMA domains, caches, cores, memory
+ * that this job may use; "" where hwloc cannot say.  Returns buf. */
+char *tri_place_describe(const tri_rank_place *place, char *buf, size_t bytes);
 /* The host's topology as XML.  [out] malloc'd, owned; NULL where hwloc cannot
  * say. */
 char *tri_place_topology(void);

@@ -161,6 +161,10 @@ typedef struct tri_ev_open {
     int n_warm;
     int32_t rules; /* TRI_RULES; 0 in journals of former versions, which the
                     * rules that came later do not change */
+    /* The machine, for the record alone; "" and 0: not known. */
+    const char *mpi_library; /* "Open MPI v4.1.4" */
+    const char *machine;     /* rank 0's host: processor, packages, cores */
+    uint64_t memory_bytes;   /* what a rank may use, `auto` resolved */
 } tri_ev_open;
 
 typedef enum tri_rank_state {

@@ -19,7 +19,7 @@
 /* Of events and messages; commands, whose digests stand in journals, are as
  * they were in version 1.  Events of former versions are read, fields that came
  * later being 0 and ""; messages are not: all ranks run one program. */
-#define TRI_WIRE_VERSION      2
+#define TRI_WIRE_VERSION      3
 #define TRI_WIRE_HEADER_BYTES 12
 #define TRI_WIRE_MAX_BYTES    (64u << 20)
 

@@ -187,6 +187,8 @@ tri_status tri_greeting_judge(const tri_driver *d);
 
 /* ---- startup.c: what is said once, at the start -------------------------- */
 
+/* The memory that a rank may use, `auto` resolved. */
+uint64_t tri_startup_quota(const tri_driver *d);
 /* Ranks, cores, binding, memory; MPI; study; deadline; what is odd. */
 void tri_startup_say(const tri_driver *d, const char *library, const char *pml,
                      const char *hostnames);

@@ -27,6 +27,7 @@ typedef struct facts { /* texts that the record and the open event share */
     char library[MPI_MAX_LIBRARY_VERSION_STRING];
     char pml[64];
     char machine_class[160];
+    char machine[240];
     char *hostnames;
     char *topology;
 } facts;
@@ -61,6 +62,7 @@ static void gather_facts(const tri_driver *d, facts *f)
     tri_launcher_pml(f->pml, sizeof f->pml);
     tri_launcher_class(&d->world->place, f->machine_class,
                        sizeof f->machine_class);
+    tri_place_describe(&d->world->place, f->machine, sizeof f->machine);
     f->hostnames = join_hosts(d->world);
     f->topology = tri_place_topology();
 }
@@ -249,6 +251,9 @@ static void fill_open(const tri_driver *d, const tri_study *study,
     o->level = tri_launcher_level();
     o->pml = f->pml;
     o->machine_class = f->machine_class;
+    o->mpi_library = f->library;
+    o->machine = f->machine;
+    o->memory_bytes = tri_startup_quota(d);
     o->command_line =
             d->settings->command_line ? d->settings->command_line : "";
 }

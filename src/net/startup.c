@@ -269,12 +269,19 @@ static int last(const tri_world *w)
     return i;
 }
 
+uint64_t tri_startup_quota(const tri_driver *d)
+{
+    const tri_world *w = d->world;
+
+    return d->study->memory_bytes ? d->study->memory_bytes
+                                  : tri_world_quota(w, last(w));
+}
+
 void tri_startup_say(const tri_driver *d, const char *library, const char *pml,
                      const char *hostnames)
 {
     const tri_world *w = d->world;
-    uint64_t quota = d->study->memory_bytes ? d->study->memory_bytes
-                                            : tri_world_quota(w, last(w));
+    uint64_t quota = tri_startup_quota(d);
     tri_progress p;
     char ranks[400];
 

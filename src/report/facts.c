@@ -39,6 +39,23 @@ static json_t *date_of(double s)
     return json_string(text);
 }
 
+/* The limit of a rank, as given or as `auto` came out. */
+static void add_memory(json_t *list, const tri_study *study,
+                       const tri_opening *o)
+{
+    uint64_t bytes =
+            study->memory_bytes ? study->memory_bytes : o->memory_bytes;
+    char text[80];
+
+    if (bytes > 0) {
+        snprintf(text, sizeof text, "%.4g GiB (%s)",
+                 (double)bytes / 1073741824.0,
+                 study->memory_bytes ? "as the study says"
+                                     : "auto: its share of its host");
+        add_text(list, "memory limit of a rank", text);
+    }
+}
+
 static json_t *machine(const tri_report_part *p)
 {
     const tri_ledger *l = p->source->ledger;
@@ -56,8 +73,11 @@ static json_t *machine(const tri_report_part *p)
     if (l->n_openings > 0) {
         const tri_opening *o = &l->openings[l->n_openings - 1];
 
-        add_text(a, "survival level", o->level);
+        add_text(a, "rank 0's host", o->machine);
+        add_text(a, "MPI library", o->mpi_library);
         add_text(a, "MPI transport (pml)", o->pml);
+        add_text(a, "survival level", o->level);
+        add_memory(a, p->study, o);
     }
     return a;
 }

@@ -26,6 +26,8 @@ void tri_ledger_fini(tri_ledger *l)
         free(o->level);
         free(o->pml);
         free(o->machine_class);
+        free(o->mpi_library);
+        free(o->machine);
     }
     for (i = 0; i < l->n_ranks; ++i) {
         free(l->ranks[i].host);
@@ -152,8 +154,11 @@ static tri_status note_open(tri_ledger *l, const tri_event *event)
     o->level = copy_of(open->level);
     o->pml = copy_of(open->pml);
     o->machine_class = copy_of(open->machine_class);
+    o->mpi_library = copy_of(open->mpi_library);
+    o->machine = copy_of(open->machine);
+    o->memory_bytes = open->memory_bytes;
     if (!o->version || !o->command_line || !o->level || !o->pml ||
-        !o->machine_class) {
+        !o->machine_class || !o->mpi_library || !o->machine) {
         return TRI_FAIL(TRI_ENOMEM, "no memory for the ledger");
     }
     return TRI_OK;

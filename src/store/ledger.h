@@ -20,6 +20,8 @@ typedef struct tri_opening {
     double started_s;      /* wall clock */
     double open_s, last_s; /* study time of its first and last event */
     char *version, *command_line, *level, *pml, *machine_class;
+    char *mpi_library, *machine; /* "": not known */
+    uint64_t memory_bytes;       /* 0: not known */
 } tri_opening;
 
 typedef struct tri_rank_fact { /* as its last pool event said */

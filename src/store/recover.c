@@ -30,6 +30,9 @@ static tri_record_facts facts_of(const tri_ledger *ledger, const char *path,
         facts.pml = o->pml;
         facts.machine_class = o->machine_class;
         facts.command_line = o->command_line;
+        if (o->mpi_library[0]) {
+            facts.mpi_library = o->mpi_library;
+        }
     }
     return facts;
 }

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """What a study file tells without its program: best and its front over ranks,
-every table as CSV and JSON lines, recovery of tables.
+every table as CSV and JSON lines, the machine on the report, recovery of
+tables.
 
 offline.py TRIREME MPIRUN GOLDEN    GOLDEN: the header line of each table
 """
@@ -163,6 +164,18 @@ def front_is_what_no_smaller_one_reaches():
     check("1, 2 and 3" in ran.stderr, ran.stderr)
 
 
+# ---- report ------------------------------------------------------------------
+
+
+def the_page_names_the_machine():
+    trireme("report", "s.h5", "-o", "s.html")
+    with open("s.html", encoding="utf-8") as f:
+        page = f.read()
+    for fact in ('["MPI library","', '["rank 0\'s host","',
+                 'GiB (auto: its share of its host)'):
+        check(fact in page, f"no {fact} in the page")
+
+
 # ---- recover -----------------------------------------------------------------
 
 
@@ -255,6 +268,7 @@ def main():
         headers_are_as_they_were()
         both_formats_hold_the_same()
         front_is_what_no_smaller_one_reaches()
+        the_page_names_the_machine()
         nothing_to_recover()
         nothing_is_there()
         os.unlink("s.h5")

@@ -238,12 +238,38 @@ static void other_versions_and_kinds_are_refused(void **state)
             TRI_EMALFORMED);
 }
 
-/* As version 1 packed it: without what came later. */
-static void make_old(tri_buffer *b, size_t bytes_less)
+/* As a former version packed it: without what came later. */
+static void make_old(tri_buffer *b, unsigned char version, size_t bytes_less)
 {
     b->bytes -= bytes_less;
-    b->data[2] = 1;
+    b->data[2] = version;
     tri_put_le(b->data + 4, b->bytes - TRI_WIRE_HEADER_BYTES, 4);
+}
+
+/* What version 3 added to an opening: two empty texts and a number. */
+#define OPEN_3 (4 + 4 + 8)
+
+static void events_of_version_2_are_read(void **state)
+{
+    fixture *f = *state;
+    tri_event open = {TRI_EV_OPEN,
+                      0,
+                      {.open = {.rules = TRI_RULES,
+                                .mpi_library = "",
+                                .machine = "",
+                                .memory_bytes = 7}}};
+    tri_event out;
+
+    tri_buffer_clear(&f->buffer);
+    assert_int_equal(tri_event_pack(&open, &f->buffer), TRI_OK);
+    make_old(&f->buffer, 2, OPEN_3);
+    assert_int_equal(
+            tri_event_unpack(f->buffer.data, f->buffer.bytes, f->arena, &out),
+            TRI_OK);
+    assert_int_equal(out.u.open.rules, TRI_RULES);
+    assert_string_equal(out.u.open.mpi_library, "");
+    assert_string_equal(out.u.open.machine, "");
+    assert_int_equal(out.u.open.memory_bytes, 0);
 }
 
 static void events_of_the_former_version_are_read(void **state)
@@ -258,7 +284,7 @@ static void events_of_the_former_version_are_read(void **state)
 
     tri_buffer_clear(&f->buffer);
     assert_int_equal(tri_event_pack(&rank, &f->buffer), TRI_OK);
-    make_old(&f->buffer, 4 * 4 + 4 + strlen("none") + 4 + strlen("0-3"));
+    make_old(&f->buffer, 1, 4 * 4 + 4 + strlen("none") + 4 + strlen("0-3"));
     assert_int_equal(
             tri_event_unpack(f->buffer.data, f->buffer.bytes, f->arena, &out),
             TRI_OK);
@@ -270,7 +296,7 @@ static void events_of_the_former_version_are_read(void **state)
     assert_string_equal(out.u.pool.cpus, "");
     tri_buffer_clear(&f->buffer);
     assert_int_equal(tri_event_pack(&open, &f->buffer), TRI_OK);
-    make_old(&f->buffer, 4);
+    make_old(&f->buffer, 1, 4 + OPEN_3);
     assert_int_equal(
             tri_event_unpack(f->buffer.data, f->buffer.bytes, f->arena, &out),
             TRI_OK);
@@ -299,7 +325,7 @@ static void what_could_not_be_read_is_not_packed(void **state)
 static void the_bytes_are_as_written(void **state)
 {
     static const unsigned char want[] = {
-            'T',  'E',  2,    TRI_EV_FORMED,
+            'T',  'E',  3,    TRI_EV_FORMED,
             20,   0,    0,    0,
             0,    0,    0,    0, /* header */
             0,    0,    0,    0,
@@ -379,6 +405,8 @@ int main(void)
                     other_versions_and_kinds_are_refused, set_up, tear_down),
             cmocka_unit_test_setup_teardown(
                     events_of_the_former_version_are_read, set_up, tear_down),
+            cmocka_unit_test_setup_teardown(events_of_version_2_are_read,
+                                            set_up, tear_down),
             cmocka_unit_test_setup_teardown(
                     what_could_not_be_read_is_not_packed, set_up, tear_down),
             cmocka_unit_test_setup_teardown(the_bytes_are_as_written, set_up,
