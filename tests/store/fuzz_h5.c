@@ -6,66 +6,17 @@
  * can be fed, and asks for no more memory than a multiple of what is stored.
  */
 #include "src/store/h5file.h"
-#include "tests/store/tiny.h"
-#include "trireme/store.h"
+#include "tests/store/lies.h"
 
 #include <hdf5.h>
 
-#include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
-/* In sanitizer builds: more at once is a find. */
-/* NOLINTNEXTLINE(readability-identifier-naming,bugprone-reserved-identifier) */
-const char *__asan_default_options(void);
-/* NOLINTNEXTLINE(readability-identifier-naming,bugprone-reserved-identifier) */
-const char *__asan_default_options(void)
-{
-    return "max_allocation_size_mb=256";
-}
-
-/* HDF5 loses some of its own memory over a file that is damaged. */
-/* NOLINTNEXTLINE(readability-identifier-naming,bugprone-reserved-identifier) */
-const char *__lsan_default_suppressions(void);
-/* NOLINTNEXTLINE(readability-identifier-naming,bugprone-reserved-identifier) */
-const char *__lsan_default_suppressions(void)
-{
-    return "leak:libhdf5";
-}
-
-/* ---- choices ------------------------------------------------------------ */
-
-typedef struct choices {
-    const uint8_t *data;
-    size_t bytes, at;
-} choices;
-
-static unsigned choose(choices *c, unsigned n)
-{
-    return c->at < c->bytes ? c->data[c->at++] % n : 0;
-}
-
-static int64_t number(choices *c, int64_t right)
-{
-    static const int64_t wrong[] = {
-            -1,        0,          1,         24,        255,
-            INT32_MAX, UINT32_MAX, INT64_MIN, INT64_MAX, (int64_t)1 << 40};
-    unsigned i = choose(c, 40);
-
-    return i < 10 ? wrong[i] : right;
-}
-
-/* Mostly as it should be. */
-static int is_wrong(choices *c)
-{
-    return choose(c, 8) == 7;
-}
-
 /* ---- a file that lies ---------------------------------------------------- */
 
 #define MOST_EVENTS 64
@@ -78,14 +29,14 @@ typedef struct row {
     uint64_t digest;
 } row;
 
-static hid_t some_type(choices *c, hid_t right)
+static hid_t some_type(lies *c, hid_t right)
 {
     hid_t type;
 
-    if (!is_wrong(c)) {
+    if (!lies_wrong(c)) {
         return H5Tcopy(right);
     }
-    switch (choose(c, 6)) {
+    switch (lies_choose(c, 6)) {
     case 0:
         return H5Tcopy(H5T_NATIVE_DOUBLE);
     case 1:
@@ -96,23 +47,23 @@ static hid_t some_type(choices *c, hid_t right)
         return H5Tvlen_create(H5T_NATIVE_INT);
     case 3:
         type = H5Tcopy(H5T_C_S1);
-        H5Tset_size(type, (size_t)1 << choose(c, 30));
+        H5Tset_size(type, (size_t)1 << lies_choose(c, 30));
         return type;
     case 4:
-        return H5Tcreate(H5T_OPAQUE, 1 + choose(c, 200));
+        return H5Tcreate(H5T_OPAQUE, 1 + lies_choose(c, 200));
     default:
         return H5Tcopy(H5T_STD_U16BE);
     }
 }
 
-static hid_t some_space(choices *c, hsize_t n)
+static hid_t some_space(lies *c, hsize_t n)
 {
     hsize_t dims[3] = {n, 2, 2}, most[3] = {H5S_UNLIMITED, 2, 2};
 
-    if (!is_wrong(c)) {
+    if (!lies_wrong(c)) {
         return H5Screate_simple(1, dims, most);
     }
-    switch (choose(c, 5)) {
+    switch (lies_choose(c, 5)) {
     case 0:
         return H5Screate(H5S_SCALAR);
     case 1:
@@ -120,35 +71,35 @@ static hid_t some_space(choices *c, hsize_t n)
     case 2:
         return H5Screate_simple(2, dims, most);
     case 3:
-        dims[0] = (hsize_t)1 << choose(c, 62);
+        dims[0] = (hsize_t)1 << lies_choose(c, 62);
         return H5Screate_simple(1, dims, most);
     default:
-        dims[0] = n + 1 + choose(c, 100);
+        dims[0] = n + 1 + lies_choose(c, 100);
         return H5Screate_simple(1, dims, most);
     }
 }
 
-static hid_t some_layout(choices *c, hid_t space)
+static hid_t some_layout(lies *c, hid_t space)
 {
     hid_t plist = H5Pcreate(H5P_DATASET_CREATE);
-    hsize_t chunk[2] = {1 + choose(c, 60), 2};
+    hsize_t chunk[2] = {1 + lies_choose(c, 60), 2};
     int rank = H5Sget_simple_extent_ndims(space);
 
     if (rank > 0) {
         H5Pset_chunk(plist, rank > 2 ? 2 : rank, chunk);
     }
-    if (rank > 0 && choose(c, 2)) {
+    if (rank > 0 && lies_choose(c, 2)) {
         H5Pset_shuffle(plist);
-        H5Pset_deflate(plist, 1 + choose(c, 9));
+        H5Pset_deflate(plist, 1 + lies_choose(c, 9));
     }
-    if (choose(c, 16) == 15) {
+    if (lies_choose(c, 16) == 15) {
         H5Pset_external(plist, "/dev/zero", 0, H5F_UNLIMITED);
     }
     return plist;
 }
 
 /* A set `name` of `data` where type and space let it be written at all. */
-static void put_set(choices *c, hid_t group, const char *name, hid_t right,
+static void put_set(lies *c, hid_t group, const char *name, hid_t right,
                     hsize_t n, const void *data)
 {
     hid_t type = some_type(c, right);
@@ -172,18 +123,18 @@ static void put_set(choices *c, hid_t group, const char *name, hid_t right,
     H5Tclose(type);
 }
 
-static void put_attribute(choices *c, hid_t object, const char *name,
+static void put_attribute(lies *c, hid_t object, const char *name,
                           int32_t value)
 {
-    hsize_t n = choose(c, 8) == 7 ? 1000 : 1;
+    hsize_t n = lies_choose(c, 8) == 7 ? 1000 : 1;
     int32_t list[1000] = {0};
     hid_t type = some_type(c, H5T_NATIVE_INT32);
     hid_t space = H5Screate_simple(1, &n, NULL);
-    hid_t a = is_wrong(c) ? H5I_INVALID_HID
-                          : H5Acreate2(object, name, type, space, H5P_DEFAULT,
-                                       H5P_DEFAULT);
+    hid_t a = lies_wrong(c) ? H5I_INVALID_HID
+                            : H5Acreate2(object, name, type, space, H5P_DEFAULT,
+                                         H5P_DEFAULT);
 
-    list[0] = (int32_t)number(c, value);
+    list[0] = (int32_t)lies_number(c, value);
     if (a >= 0) {
         H5Awrite(a, H5T_NATIVE_INT32, list);
         H5Aclose(a);
@@ -193,16 +144,16 @@ static void put_attribute(choices *c, hid_t object, const char *name,
 }
 
 /* A text as an attribute or a set, perhaps many of them, or a link. */
-static void put_text(choices *c, hid_t group, const char *name)
+static void put_text(lies *c, hid_t group, const char *name)
 {
     char text[4096];
     hid_t type = H5Tcopy(H5T_C_S1);
 
     memset(text, 'x', sizeof text);
-    H5Tset_size(type, 1 + choose(c, 16));
-    switch (choose(c, 4)) {
+    H5Tset_size(type, 1 + lies_choose(c, 16));
+    switch (lies_choose(c, 4)) {
     case 0: {
-        hsize_t n = 1 + choose(c, 200);
+        hsize_t n = 1 + lies_choose(c, 200);
         hid_t space = H5Screate_simple(1, &n, NULL);
         hid_t a =
                 H5Acreate2(group, name, type, space, H5P_DEFAULT, H5P_DEFAULT);
@@ -226,75 +177,51 @@ static void put_text(choices *c, hid_t group, const char *name)
     H5Tclose(type);
 }
 
-static hid_t row_type(choices *c)
+static hid_t row_type(lies *c)
 {
     hid_t type = H5Tcreate(H5T_COMPOUND, sizeof(row));
     hid_t word = H5Tcopy(H5T_C_S1);
 
     H5Tset_size(word, 11);
     H5Tinsert(type, "seq", HOFFSET(row, seq),
-              is_wrong(c) ? H5T_NATIVE_DOUBLE : H5T_NATIVE_INT64);
+              lies_wrong(c) ? H5T_NATIVE_DOUBLE : H5T_NATIVE_INT64);
     H5Tinsert(type, "time_s", HOFFSET(row, time_s), H5T_NATIVE_DOUBLE);
     H5Tinsert(type, "kind", HOFFSET(row, kind), word);
-    H5Tinsert(type, is_wrong(c) ? "offest" : "offset", HOFFSET(row, offset),
+    H5Tinsert(type, lies_wrong(c) ? "offest" : "offset", HOFFSET(row, offset),
               H5T_NATIVE_INT64);
     H5Tinsert(type, "bytes", HOFFSET(row, bytes),
-              is_wrong(c) ? H5T_NATIVE_UINT32 : H5T_NATIVE_INT64);
+              lies_wrong(c) ? H5T_NATIVE_UINT32 : H5T_NATIVE_INT64);
     H5Tinsert(type, "digest", HOFFSET(row, digest), H5T_NATIVE_UINT64);
     H5Tclose(word);
     return type;
 }
 
-static void begin_event(tri_event *e, choices *c, int i)
-{
-    memset(e, 0, sizeof *e);
-    e->time_s = i;
-    e->kind = i == 0 ? TRI_EV_OPEN : i < 4 ? TRI_EV_POOL : TRI_EV_CLOCK;
-    if (i == 0) {
-        e->u.open.study_text = (tri_blob){tiny_study, strlen(tiny_study)};
-        e->u.open.seed = 5;
-        e->u.open.epoch = (int)number(c, 1);
-        e->u.open.study_path = e->u.open.build = e->u.open.level = "";
-        e->u.open.deadline_source = e->u.open.pml = "";
-        e->u.open.machine_class = e->u.open.command_line = "";
-        e->u.open.max_time_s = e->u.open.deadline_s = NAN;
-    } else if (i < 4) {
-        e->u.pool = (tri_ev_pool){.rank = (int32_t)number(c, i),
-                                  .state = TRI_RANK_UP,
-                                  .host = "h",
-                                  .cores = 1,
-                                  .device = "",
-                                  .binding = "",
-                                  .cpus = ""};
-    }
-}
-
 /* Events that could be, with wrong bytes here and there; their rows too. */
-static int make_events(choices *c, row *rows, tri_buffer *bytes)
+static int make_events(lies *c, row *rows, tri_buffer *bytes)
 {
-    int i, n = (int)choose(c, MOST_EVENTS);
+    int i, n = (int)lies_choose(c, MOST_EVENTS);
     tri_event e;
 
     for (i = 0; i < n; ++i) {
         size_t before = bytes->bytes;
 
-        begin_event(&e, c, i);
+        lies_event(&e, c, i);
         if (tri_event_pack(&e, bytes) != TRI_OK) {
             return i;
         }
-        if (is_wrong(c)) {
-            bytes->data[before + choose(c, 20)] ^=
-                    (uint8_t)(1 + choose(c, 255));
+        if (lies_wrong(c)) {
+            bytes->data[before + lies_choose(c, 20)] ^=
+                    (uint8_t)(1 + lies_choose(c, 255));
         }
         memset(&rows[i], 0, sizeof rows[i]);
-        rows[i].seq = number(c, i);
-        rows[i].offset = number(c, (int64_t)before);
-        rows[i].bytes = number(c, (int64_t)(bytes->bytes - before));
+        rows[i].seq = lies_number(c, i);
+        rows[i].offset = lies_number(c, (int64_t)before);
+        rows[i].bytes = lies_number(c, (int64_t)(bytes->bytes - before));
     }
     return n;
 }
 
-static void put_tables(choices *c, hid_t file)
+static void put_tables(lies *c, hid_t file)
 {
     row rows[MOST_EVENTS];
     tri_buffer bytes;
@@ -303,13 +230,13 @@ static void put_tables(choices *c, hid_t file)
 
     tri_buffer_init(&bytes);
     n = make_events(c, rows, &bytes);
-    if (!is_wrong(c)) {
+    if (!lies_wrong(c)) {
         put_set(c, file, "events", type, (hsize_t)n, rows);
-    } else if (choose(c, 2)) {
+    } else if (lies_choose(c, 2)) {
         H5Lcreate_external("/dev/zero", "events", file, "events", H5P_DEFAULT,
                            H5P_DEFAULT);
     }
-    if (!is_wrong(c)) {
+    if (!lies_wrong(c)) {
         put_set(c, file, "blobs", H5T_NATIVE_UINT8, (hsize_t)bytes.bytes,
                 bytes.data ? (const void *)bytes.data : "");
     }
@@ -317,13 +244,13 @@ static void put_tables(choices *c, hid_t file)
     tri_buffer_fini(&bytes);
 }
 
-static void make_file(const char *path, choices *c)
+static void make_file(const char *path, lies *c)
 {
     hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
     hid_t group;
 
     put_attribute(c, file, "format_version", TRI_FORMAT_VERSION);
-    if (!is_wrong(c)) {
+    if (!lies_wrong(c)) {
         group = H5Gcreate2(file, "study", H5P_DEFAULT, H5P_DEFAULT,
                            H5P_DEFAULT);
         put_attribute(c, group, "epoch", 1);
@@ -348,25 +275,6 @@ static void write_file(const char *path, const uint8_t *data, size_t bytes)
     }
 }
 
-static void read_everything(const char *path)
-{
-    tri_history *h = NULL;
-    tri_ctl *ctl = NULL;
-
-    free(tri_h5file_read_text(path, "hostnames"));
-    free(tri_h5file_read_text(path, "topology_xml"));
-    if (tri_history_read(path, &h) != TRI_OK) {
-        if (!tri_error_last()->sentence[0]) {
-            abort();
-        }
-        return;
-    }
-    if (tri_history_replay(h, &ctl, NULL) == TRI_OK) {
-        tri_ctl_destroy(ctl);
-    }
-    tri_history_destroy(h);
-}
-
 /* What is left open is never given back. */
 static hsize_t open_handles(void)
 {
@@ -384,22 +292,10 @@ static hsize_t open_handles(void)
     return sum;
 }
 
-static const char *scratch_path(void)
-{
-    static char path[64];
-
-    if (!path[0]) {
-        snprintf(path, sizeof path, "%s/fuzz-h5-%ld.h5",
-                 access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp",
-                 (long)getpid());
-    }
-    return path;
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
-    choices c = {data, bytes, 1};
-    const char *path = scratch_path();
+    lies c = {data, bytes, 1};
+    const char *path = lies_path("h5");
     hsize_t before;
 
     if (tri_h5_start() != TRI_OK || bytes == 0) {
@@ -411,7 +307,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
         make_file(path, &c);
     }
     before = open_handles();
-    read_everything(path);
+    lies_read(path);
     if (open_handles() != before) {
         abort();
     }
