@@ -255,6 +255,41 @@ static void a_stop_before_go(void **state)
     expect(TRI_EV_PAUSED, 32);
 }
 
+static void assign_and_go_alone(int64_t run, uint64_t hash)
+{
+    static const int32_t alone[] = {1};
+    tri_command c = assign(run, "x=3", hash);
+
+    c.u.assign.ranks = alone;
+    c.u.assign.n_ranks = 1;
+    order(1, &c);
+    memset(&c, 0, sizeof c);
+    c.kind = TRI_CMD_GO;
+    c.u.go = (tri_cmd_go){run, 0, alone, 1};
+    order(1, &c);
+}
+
+/* A rank alone is not waited for: what it refused it does not begin either, and
+ * it answers in any case. */
+static void go_with_the_assignment(void **state)
+{
+    tri_message m;
+    int from;
+
+    (void)state;
+    assign_and_go_alone(35, hash_of("x=4"));
+    m = await(TRI_MSG_READY, &from);
+    assert_int_equal(m.u.ready.run, 35);
+    assert_int_equal(m.u.ready.status, TRI_EINFEASIBLE);
+    assign_and_go_alone(36, hash_of("x=3"));
+    m = await(TRI_MSG_READY, &from);
+    assert_int_equal(m.u.ready.run, 36);
+    assert_int_equal(m.u.ready.status, TRI_OK);
+    expect(TRI_EV_FINISHED, 36);
+    verdict(TRI_VERDICT_RELEASE, 36, -1, 0);
+    expect(TRI_EV_PAUSED, 36);
+}
+
 static void a_stop_in_the_midst(void **state)
 {
     tri_command c = assign(40, "x=3", hash_of("x=3"));
@@ -305,6 +340,7 @@ static int lead(void)
             cmocka_unit_test(a_run_that_goes_on),
             cmocka_unit_test(a_late_verdict),
             cmocka_unit_test(a_stop_before_go),
+            cmocka_unit_test(go_with_the_assignment),
             cmocka_unit_test(a_stop_in_the_midst),
             cmocka_unit_test(beats_and_leave),
     };
