@@ -29,14 +29,19 @@ double tri_ctl_predict(const tri_ctl *ctl, int64_t trial, double length,
     return unit * length + (in_place || isnan(start) ? 0 : start);
 }
 
+/* Whether there is any time by which something has to end. */
+static int is_limited(const tri_ctl *ctl)
+{
+    return !isnan(ctl->deadline_s) || !isnan(ctl->max_time_s) ||
+           ctl->study->budget.time_s != TRI_UNLIMITED;
+}
+
 double tri_ctl_foresee(const tri_ctl *ctl, int64_t trial, double length,
                        int in_place)
 {
-    int hangs = ctl->head >= 0 || !isnan(ctl->deadline_s) ||
-                !isnan(ctl->max_time_s) ||
-                ctl->study->budget.time_s != TRI_UNLIMITED;
-
-    return hangs ? tri_ctl_predict(ctl, trial, length, in_place) : NAN;
+    return ctl->head >= 0 || is_limited(ctl)
+                   ? tri_ctl_predict(ctl, trial, length, in_place)
+                   : NAN;
 }
 
 double tri_ctl_length(const tri_ctl *ctl, int64_t trial, int rung)
@@ -72,9 +77,13 @@ int tri_ctl_may_create(const tri_ctl *ctl)
 int tri_ctl_time_allows(tri_ctl *ctl, double s)
 {
     double end = ctl->now + (isnan(s) ? 0 : s);
-    double drain = tri_ctl_drain_start(ctl);
-    double search = tri_ctl_search_end(ctl);
+    double drain, search;
 
+    if (!is_limited(ctl)) {
+        return 1;
+    }
+    drain = tri_ctl_drain_start(ctl);
+    search = tri_ctl_search_end(ctl);
     if (end >= search && tri_ctl_opening_binds(ctl)) {
         ctl->opening_blocks = 1;
     }

@@ -8,13 +8,14 @@
 tri_status tri_ctl_drop_checkpoint(tri_ctl *ctl, int64_t trial)
 {
     tri_trial_row *t = &ctl->trials[trial];
-    tri_command c = {
-            .kind = TRI_CMD_DROP_CHECKPOINT,
-            .u.drop_checkpoint = {.trial = trial, .checkpoint = t->checkpoint}};
+    tri_command c;
 
     if (!*t->checkpoint) {
         return TRI_OK;
     }
+    c = (tri_command){
+            .kind = TRI_CMD_DROP_CHECKPOINT,
+            .u.drop_checkpoint = {.trial = trial, .checkpoint = t->checkpoint}};
     ctl->checkpoint_bytes -= (uint64_t)t->checkpoint_bytes;
     t->checkpoint = "";
     t->checkpoint_bytes = t->checkpoint_step = 0;

@@ -254,6 +254,9 @@ static int by_number(const void *a, const void *b)
 
 static void sort(tri_numbers *n)
 {
+    if (n->n < 2) {
+        return;
+    }
     if (n->n == 2 && n->list[0] > n->list[1]) {
         int64_t first = n->list[1];
 

@@ -440,15 +440,6 @@ tri_status tri_ctl_add_run(tri_ctl *ctl, int64_t trial, int rung,
     return tri_ctl_touch_run(ctl, ctl->n_runs++);
 }
 
-tri_live *tri_ctl_live(tri_ctl *ctl, int64_t run, int attempt)
-{
-    if (run < 0 || run >= ctl->n_runs || ctl->runs[run].live < 0 ||
-        ctl->runs[run].v.attempt != attempt) {
-        return NULL;
-    }
-    return &ctl->lives[ctl->runs[run].live];
-}
-
 tri_status tri_ctl_end_run(tri_ctl *ctl, tri_live *live, tri_run_status status,
                            tri_reason reason, int release)
 {

@@ -307,7 +307,14 @@ tri_status tri_ctl_add_run(tri_ctl *ctl, int64_t trial, int rung,
                            int64_t resource, const int32_t *ranks, int n_ranks,
                            int64_t *run);
 /* The live run of that number and attempt, or NULL. */
-tri_live *tri_ctl_live(tri_ctl *ctl, int64_t run, int attempt);
+static inline tri_live *tri_ctl_live(tri_ctl *ctl, int64_t run, int attempt)
+{
+    if (run < 0 || run >= ctl->n_runs || ctl->runs[run].live < 0 ||
+        ctl->runs[run].v.attempt != attempt) {
+        return NULL;
+    }
+    return &ctl->lives[ctl->runs[run].live];
+}
 /* The run is ended; its ranks are free if `release`. */
 tri_status tri_ctl_end_run(tri_ctl *ctl, tri_live *live, tri_run_status status,
                            tri_reason reason, int release);

@@ -119,6 +119,16 @@ tri_job tri_brackets_promotion(const tri_brackets *b,
                      .resource = b->ladder->resource[k + 1]};
 }
 
+/* Whether there was none when it was last looked for, and nothing changed: a
+ * share of results is then what it was. */
+static int is_barren(const tri_bracket *bracket, int k, tri_share share)
+{
+    const tri_rung *r = &bracket->rungs[k];
+
+    return share == tri_share_of_results && !r->stale &&
+           r->best == TRI_NODE_NONE;
+}
+
 int tri_brackets_scan(tri_brackets *b, tri_share share, int may_create,
                       tri_job *out)
 {
@@ -132,7 +142,8 @@ int tri_brackets_scan(tri_brackets *b, tri_share share, int may_create,
             tri_bracket *bracket = &b->list[i];
             uint32_t node;
 
-            if (k < bracket->base || k > bracket->top) {
+            if (k < bracket->base || k > bracket->top ||
+                is_barren(bracket, k, share)) {
                 continue;
             }
             node = tri_brackets_best(b, bracket, k,

@@ -153,7 +153,6 @@ void tri_cluster_look_ahead(const tri_cluster *m)
     if (m->slots.n < FEW) {
         return;
     }
-
     for (size_t i = 0; i < 3 && i < m->heap.n; i++) {
         if (e[i].slot >= 0 && e[i].slot < m->slots.n) {
             __builtin_prefetch(&m->slots.list[e[i].slot]);
@@ -166,21 +165,23 @@ void tri_cluster_look_ahead(const tri_cluster *m)
 /* Time until a run is dropped: geometric with `drop` a unit, on real time. */
 static double survival(const tri_cluster *m, uint64_t key)
 {
-    tri_rng rng = tri_rng_stream(m->set->seed, key, TRI_RNG_DROP);
+    tri_rng rng;
 
     if (!(m->set->drop > 0)) {
         return INFINITY;
     }
+    rng = tri_rng_stream(m->set->seed, key, TRI_RNG_DROP);
     return tri_log(1 - tri_rng_unit(&rng)) / tri_log(1 - m->set->drop);
 }
 
 static double straggling(const tri_cluster *m, uint64_t key)
 {
-    tri_rng rng = tri_rng_stream(m->set->seed, key, TRI_RNG_STRAGGLE);
+    tri_rng rng;
 
     if (!(m->set->straggle > 0)) {
         return 1;
     }
+    rng = tri_rng_stream(m->set->seed, key, TRI_RNG_STRAGGLE);
     return 1 + m->set->straggle * fabs(tri_rng_normal(&rng));
 }
 
