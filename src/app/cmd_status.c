@@ -198,7 +198,13 @@ static tri_status watch_screen(const status_options *o, following *f)
 {
     tri_watch_source source = {look, f};
     tri_app_standing s;
+    tri_summary summary;
 
+    if (tri_summary_read(f->file, &summary) == TRI_OK) {
+        free(summary.text);
+        TRI_LOG_JOB(TRI_LOG_INFO, "reading the journal of %s, which is long",
+                    f->file);
+    }
     TRI_TRY(look(f, &s)); /* what is no study is said before the screen is */
     return tri_watch_screen(&source,
                             isnan(o->interval_s) ? SCREEN_S : o->interval_s);
@@ -224,12 +230,21 @@ static int print_summary(const status_options *o)
 
 static tri_status show(const status_options *o, following *f)
 {
+    const char *lacks = tri_watch_lacks();
     tri_app_standing s;
 
-    if (o->watches && !o->common.json && tri_watch_has_screen()) {
-        return watch_screen(o, f);
+    if (o->watches && !o->common.json && !lacks) {
+        tri_status st = watch_screen(o, f);
+
+        if (st != TRI_EUNBUILT) {
+            return st;
+        }
+        lacks = tri_error_last()->sentence;
     }
     if (o->watches && (isfinite(o->interval_s) || isatty(STDOUT_FILENO))) {
+        if (!o->common.json && isatty(STDOUT_FILENO)) {
+            TRI_LOG_JOB(TRI_LOG_INFO, "plain text, as %s", lacks);
+        }
         return watch_text(o, f);
     }
     if (print_summary(o)) {

@@ -61,10 +61,11 @@ typedef struct tri_watch_source {
     void *ctx;
 } tri_watch_source;
 
-/* Whether this build and this terminal can show pages. */
-int tri_watch_has_screen(void);
+/* Why this build, or this terminal, cannot show pages; NULL: it can. */
+const char *tri_watch_lacks(void);
 /* Show pages on the terminal, looking every `interval_s`, until q or a signal.
- * In watch_screen.c, with ncurses.  TRI_EUNBUILT without. */
+ * In watch_screen.c, with ncurses.  TRI_EUNBUILT without, and where ncurses
+ * does not know the terminal: nothing was shown then. */
 tri_status tri_watch_screen(const tri_watch_source *source, double interval_s);
 
 #endif

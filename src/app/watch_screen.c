@@ -39,12 +39,16 @@ static double now_s(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-int tri_watch_has_screen(void)
+const char *tri_watch_lacks(void)
 {
     const char *term = getenv("TERM");
 
-    return isatty(STDOUT_FILENO) && isatty(STDIN_FILENO) && term && *term &&
-           strcmp(term, "dumb") != 0;
+    if (!isatty(STDOUT_FILENO) || !isatty(STDIN_FILENO)) {
+        return "there is no terminal";
+    }
+    return term && *term && strcmp(term, "dumb") != 0
+                   ? NULL
+                   : "the terminal has no screen (TERM)";
 }
 
 /* ---- colours --------------------------------------------------------- */
@@ -221,9 +225,7 @@ tri_status tri_watch_screen(const tri_watch_source *source, double interval_s)
     set_escdelay(50);
     terminal = newterm(NULL, stdout, stdin);
     if (!terminal) {
-        return TRI_FAIL(TRI_EUNBUILT,
-                        "the terminal '%s' is not known here; "
-                        "status without --watch does without one",
+        return TRI_FAIL(TRI_EUNBUILT, "the terminal '%s' is not known here",
                         getenv("TERM"));
     }
     for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
@@ -243,9 +245,10 @@ tri_status tri_watch_screen(const tri_watch_source *source, double interval_s)
 
 #else
 
-int tri_watch_has_screen(void)
+const char *tri_watch_lacks(void)
 {
-    return 0;
+    return "this trireme was built without ncurses, which scripts/deps "
+           "installs";
 }
 
 tri_status tri_watch_screen(const tri_watch_source *source, double interval_s)

@@ -26,7 +26,7 @@ TRIREME, MPIRUN = os.path.abspath(sys.argv[1]), sys.argv[2]
 STUDY = """\
 study: bowl-σ
 seed: 3
-model: {kind: synthetic, cost: 0.02, fail: 0.05}
+model: {kind: synthetic, cost: 0.012, fail: 0.05}
 space:
   dp: {choice: [1, 2]}
   x: {int: [1, 20]}
@@ -179,7 +179,7 @@ def of_a_study_that_was_killed():
     while not os.path.exists("bowl.h5.journal.1"):
         check(job.poll() is None, "the study does not begin")
         time.sleep(0.05)
-    time.sleep(2)
+    time.sleep(1)
     os.killpg(job.pid, signal.SIGKILL)
     job.wait()
     last = None
@@ -216,6 +216,13 @@ def without_a_terminal():
     os.kill(dumb.pid, signal.SIGINT)
     check(dumb.end() == 0, f"status {dumb.status}")
     check(b"\033" not in dumb.raw, "escapes on a dumb terminal")
+    unknown = Run([TRIREME, "status", "--watch=0.1s", "bowl.h5"],
+                  env={"TERM": "no-such-terminal"})
+    unknown.wait_for("study     bowl-σ")
+    check("'no-such-terminal' is not known" in unknown.raw.decode(),
+          unknown.raw)
+    os.kill(unknown.pid, signal.SIGINT)
+    check(unknown.end() == 0, f"status {unknown.status}")
 
 
 def main():
