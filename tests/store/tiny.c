@@ -392,8 +392,8 @@ static void start_clock(world *w)
 
 tiny_result tiny_drive(const tiny_settings *settings)
 {
-    const tri_record_facts facts = {"test",   "no MPI",     "",
-                                    "resume", "h1,h2",      "<topology/>",
+    const tri_record_facts facts = {"test",   "no MPI",      "",
+                                    "resume", "h1,h2",       "<topology/>",
                                     "test",   "tiny --test", settings->summary};
     world *w = calloc(1, sizeof *w);
     tri_record_end end = {4, "", 1};
