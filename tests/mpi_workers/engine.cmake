@@ -2,15 +2,23 @@
 tri_add_test(engine_shard SOURCES shard.c LINK tri_worker_f64)
 tri_add_test(engine_corpus SOURCES corpus.c LINK tri_worker_f64)
 tri_add_test(engine_schedule SOURCES schedule.c LINK tri_worker_f64)
-tri_add_test(engine_parity SOURCES parity.c LINK tri_worker_f64 m NPROCS 8
+tri_add_test(engine_parity SOURCES parity.c parity_draw.c
+        LINK tri_worker_f64 m NPROCS 8
         TIMEOUT 300)
 if(TARGET engine_parity)
     add_test(NAME engine_parity_400 COMMAND ${MPIEXEC_EXECUTABLE}
             ${MPIEXEC_PREFLAGS} ${MPIEXEC_NUMPROC_FLAG} 8
             $<TARGET_FILE:engine_parity> ${MPIEXEC_POSTFLAGS} 400)
     tri_finish_test(engine_parity_400 mpi LABELS mpi slow TIMEOUT 900)
+    # As on two hosts.
+    set(half ${MPIEXEC_PREFLAGS} ${MPIEXEC_NUMPROC_FLAG} 4 -x)
+    add_test(NAME engine_parity_hosts COMMAND ${MPIEXEC_EXECUTABLE}
+            ${half} TRIREME_HOST_NAME=a $<TARGET_FILE:engine_parity> 30 :
+            ${half} TRIREME_HOST_NAME=b $<TARGET_FILE:engine_parity> 30)
+    tri_finish_test(engine_parity_hosts mpi LABELS mpi slow TIMEOUT 300)
 endif()
-tri_add_test(engine_parity_f32 SOURCES parity.c LINK tri_worker m NPROCS 8)
+tri_add_test(engine_parity_f32 SOURCES parity.c parity_draw.c
+        LINK tri_worker m NPROCS 8)
 tri_add_test(engine_trainer SOURCES trainer.c LINK tri_worker m NPROCS 4)
 tri_add_test(engine_no_alloc SOURCES no_alloc.c LINK tri_worker NPROCS 4)
 target_link_options(engine_no_alloc PRIVATE -Wl,--wrap=malloc

@@ -14,8 +14,7 @@
  * tensor, in the float build 1e-3.
  */
 #include "mpi_workers/trainer.h"
-
-#include "trireme/rng.h"
+#include "tests/mpi_workers/parity_draw.h"
 
 #include "tests/tri_cmocka.h"
 
@@ -25,193 +24,13 @@
 #include <string.h>
 #include <time.h>
 
-#define STEPS     2
-#define LAYERS    6
-#define BATCH     24
-#define MAX_RANKS 8
-#define MOST      1000 /* combinations */
-#define TIMES     10   /* that every option comes, at least */
+#define STEPS 2
+#define MOST  1000 /* combinations */
 
 static const double bound = sizeof(tri_real) == 8 ? 1e-10 : 1e-3;
 static unsigned char text[3000];
 
-/* ---- what there is to choose from ------------------------------------------
- */
-
-/* Forms of the model. */
-enum {
-    TIED,
-    UNTIED,
-    LLAMA,   /* norm: rms, mlp: swiglu, positions: rope, bias: false */
-    DROPPED, /* dropout */
-    N_MODELS
-};
-
-/* A combination: a layout of one of the models. */
-typedef struct combination {
-    tri_layout l;
-    int model;
-} combination;
-
-static tri_model_spec model_of(int which)
-{
-    return (tri_model_spec){.kind = TRI_MODEL_GPT,
-                            .u.gpt = {.layers = LAYERS,
-                                      .hidden = 96,
-                                      .heads = 6,
-                                      .sequence = 12,
-                                      .vocab = 400,
-                                      .ffn = 96,
-                                      .tied = which == TIED || which == DROPPED,
-                                      .rms = which == LLAMA,
-                                      .swiglu = which == LLAMA,
-                                      .rope = which == LLAMA,
-                                      .no_bias = which == LLAMA,
-                                      .dropout = which == DROPPED ? 0.2 : 0}};
-}
-
-/* Options, and which of them a combination has. */
-typedef struct option {
-    const char *name;
-    int (*has)(const combination *c);
-} option;
-
-#define OPTION(id, condition)                                                  \
-    static int id(const combination *c)                                        \
-    {                                                                          \
-        return condition;                                                      \
-    }
-OPTION(dp_1, c->l.dp == 1)
-OPTION(dp_2, c->l.dp == 2)
-OPTION(dp_more, c->l.dp > 2)
-OPTION(tp_1, c->l.tp == 1)
-OPTION(tp_2, c->l.tp == 2)
-OPTION(tp_more, c->l.tp > 2)
-OPTION(pp_1, c->l.pp == 1)
-OPTION(pp_2, c->l.pp == 2)
-OPTION(pp_more, c->l.pp > 2)
-OPTION(by_rows, c->l.sequence_parallel)
-OPTION(whole_rows, c->l.tp > 1 && !c->l.sequence_parallel)
-OPTION(gpipe, c->l.pp > 1 && c->l.schedule == 0)
-OPTION(one_f_one_b, c->l.pp > 1 && c->l.schedule == 1)
-OPTION(interleaved, c->l.pp > 1 && c->l.schedule == 2)
-OPTION(chunks_2, c->l.virtual_stages == 2)
-OPTION(chunks_3, c->l.virtual_stages == 3)
-OPTION(even_split, c->l.pp > 1 && c->l.split == 0)
-OPTION(cost_split, c->l.pp > 1 && c->l.split == 1)
-OPTION(sample_1, c->l.micro_batch == 1)
-OPTION(samples, c->l.micro_batch > 1)
-OPTION(tied, c->model == TIED)
-OPTION(untied, c->model == UNTIED)
-OPTION(dropped, c->model == DROPPED)
-OPTION(llama, c->model == LLAMA)
-static const option options[] = {
-        {"dp 1", dp_1},
-        {"dp 2", dp_2},
-        {"dp > 2", dp_more},
-        {"tp 1", tp_1},
-        {"tp 2", tp_2},
-        {"tp > 2", tp_more},
-        {"pp 1", pp_1},
-        {"pp 2", pp_2},
-        {"pp > 2", pp_more},
-        {"sequence_parallel", by_rows},
-        {"no sequence_parallel", whole_rows},
-        {"gpipe", gpipe},
-        {"1f1b", one_f_one_b},
-        {"interleaved", interleaved},
-        {"virtual 2", chunks_2},
-        {"virtual 3", chunks_3},
-        {"split even", even_split},
-        {"split cost", cost_split},
-        {"micro_batch 1", sample_1},
-        {"micro_batch > 1", samples},
-        {"tied", tied},
-        {"untied", untied},
-        {"llama", llama},
-        {"dropout", dropped},
-};
-#define N_OPTIONS ((int)(sizeof options / sizeof options[0]))
-
-static int draw_of(tri_rng *rng, const int *from, int n)
-{
-    return from[tri_rng_below(rng, (uint64_t)n)];
-}
-
-/* Anything, valid or not. */
-static combination draw(tri_rng *rng)
-{
-    static const int sizes[] = {1, 1, 2, 2, 3, 4, 5, 6, 8};
-    static const int batches[] = {1, 2, 3, 4, 6, 8, 12, 24};
-    static const int chunks[] = {1, 1, 2, 3};
-    combination c = {.l = {.threads = 1}};
-
-    c.l.dp = draw_of(rng, sizes, 9);
-    c.l.tp = draw_of(rng, sizes, 9);
-    c.l.pp = draw_of(rng, sizes, 9);
-    c.l.micro_batch = draw_of(rng, batches, 8);
-    c.l.global_batch = BATCH;
-    c.l.schedule = (int)tri_rng_below(rng, 3);
-    c.l.virtual_stages = draw_of(rng, chunks, 4);
-    c.l.split = (int)tri_rng_below(rng, 2);
-    c.l.sequence_parallel = (int)tri_rng_below(rng, 2);
-    c.model = (int)tri_rng_below(rng, N_MODELS);
-    return c;
-}
-
-static int is_valid(const combination *c)
-{
-    tri_model_spec model = model_of(c->model);
-    int ranks = tri_shard_ranks(&c->l);
-
-    return ranks <= MAX_RANKS &&
-           tri_shard_check(&model, &c->l, ranks) == TRI_OK;
-}
-
-/* How much the options of `c` are wanting, the rarest most. */
-static double wanted(const combination *c, const int *seen)
-{
-    double score = 0;
-    int k;
-
-    for (k = 0; k < N_OPTIONS; k++) {
-        if (options[k].has(c) && seen[k] < TIMES + 2) {
-            score += pow(TIMES + 2 - seen[k], 3);
-        }
-    }
-    return score;
-}
-
-/* `n` valid combinations: of several drawn the one whose options are most
- * wanting.  seen[] counts options. */
-static void draw_all(uint64_t seed, int n, combination *out, int *seen)
-{
-    tri_rng rng = tri_rng_stream(seed, 0, TRI_RNG_TEST);
-    int i, k, tries;
-
-    for (i = 0; i < n; i++) {
-        double most = -1;
-
-        for (tries = 0; tries < 30;) {
-            combination c = draw(&rng);
-
-            if (!is_valid(&c)) {
-                continue;
-            }
-            tries++;
-            if (wanted(&c, seen) > most) {
-                most = wanted(&c, seen);
-                out[i] = c;
-            }
-        }
-        for (k = 0; k < N_OPTIONS; k++) {
-            seen[k] += options[k].has(&out[i]);
-        }
-    }
-}
-
-/* ---- runs
- * -------------------------------------------------------------------- */
+/* ---- runs -------------------------------------------------------- */
 
 /* What a run gave: its losses and the gradients of each step. */
 typedef struct result {
@@ -221,8 +40,9 @@ typedef struct result {
     int predicted; /* its memory */
 } result;
 
-static result serial[N_MODELS];
-static tri_trainer *references[N_MODELS]; /* keep the tables of whole tensors */
+static result serial[PARITY_MODELS];
+static tri_trainer
+        *references[PARITY_MODELS]; /* keep the tables of whole tensors */
 
 static tri_trainer_setup setup_of(const tri_model_spec *model, tri_layout l)
 {
@@ -287,11 +107,11 @@ static void need_reference(int which)
                       .tp = 1,
                       .pp = 1,
                       .virtual_stages = 1,
-                      .micro_batch = BATCH,
-                      .global_batch = BATCH,
+                      .micro_batch = PARITY_BATCH,
+                      .global_batch = PARITY_BATCH,
                       .schedule = 1,
                       .threads = 1};
-    tri_model_spec model = model_of(which);
+    tri_model_spec model = parity_model(which);
     tri_trainer_setup setup = setup_of(&model, one);
 
     if (!references[which]) {
@@ -306,14 +126,13 @@ static void drop_references(void)
 {
     int i;
 
-    for (i = 0; i < N_MODELS; i++) {
+    for (i = 0; i < PARITY_MODELS; i++) {
         tri_trainer_destroy(references[i]);
         result_fini(&serial[i]);
     }
 }
 
-/* ---- judgement
- * --------------------------------------------------------------- */
+/* ---- judgement --------------------------------------------------- */
 
 static const tri_tensor *whole(int model, uint32_t id)
 {
@@ -406,20 +225,12 @@ static double whole_count(int model)
     return n;
 }
 
-static void complain(const combination *c, const char *what, double error)
-{
-    print_error("dp %d tp %d pp %d virtual %d micro_batch %d schedule %d "
-                "split %d sequence_parallel %d model %d: error %.3g, %s\n",
-                c->l.dp, c->l.tp, c->l.pp, c->l.virtual_stages,
-                c->l.micro_batch, c->l.schedule, c->l.split,
-                c->l.sequence_parallel, c->model, error, what);
-}
-
 /* Run one combination on `comm` and judge it.  The same number of failures on
  * all its ranks. */
-static int judge(MPI_Comm comm, const combination *c, result *r, double *worst)
+static int judge(MPI_Comm comm, const parity_combination *c, result *r,
+                 double *worst)
 {
-    tri_model_spec model = model_of(c->model);
+    tri_model_spec model = parity_model(c->model);
     tri_trainer_setup setup = setup_of(&model, c->l);
     tri_trainer *t = NULL;
     tri_status st = train(comm, &setup, r, &t);
@@ -439,20 +250,21 @@ static int judge(MPI_Comm comm, const combination *c, result *r, double *worst)
         return 0;
     }
     if (rank == 0) {
-        complain(c,
-                 st != TRI_OK      ? tri_error_last()->sentence
-                 : !predicted      ? "memory is not as predicted"
-                 : !(top <= bound) ? "not the serial run"
-                                   : "elements are owned twice or by nobody",
-                 top);
+        parity_complain(c,
+                        st != TRI_OK ? tri_error_last()->sentence
+                        : !predicted ? "memory is not as predicted"
+                        : !(top <= bound)
+                                ? "not the serial run"
+                                : "elements are owned twice or by nobody",
+                        top);
     }
     return 1;
 }
 
 /* One combination; a pipelined one with the other schedule too. */
-static int judge_all(MPI_Comm comm, const combination *c, double *worst)
+static int judge_all(MPI_Comm comm, const parity_combination *c, double *worst)
 {
-    combination other = *c;
+    parity_combination other = *c;
     result a = {0}, b = {0};
     int bad = judge(comm, c, &a, worst), same = 1, all_same = 1, rank;
 
@@ -466,7 +278,7 @@ static int judge_all(MPI_Comm comm, const combination *c, double *worst)
     if (!bad && !all_same) {
         bad++;
         if (rank == 0) {
-            complain(c, "another schedule has other bits", 0);
+            parity_complain(c, "another schedule has other bits", 0);
         }
     }
     result_fini(&a);
@@ -474,8 +286,7 @@ static int judge_all(MPI_Comm comm, const combination *c, double *worst)
     return bad;
 }
 
-/* ---- the matrix
- * -------------------------------------------------------------- */
+/* ---- the matrix -------------------------------------------------- */
 
 static int n_combinations;
 static uint64_t the_seed;
@@ -498,7 +309,8 @@ static void wait_for_all(void)
 }
 
 /* Those of `ranks` ranks, dealt out to the groups that there is room for. */
-static int run_ranks(int ranks, const combination *all, double *worst, int *ran)
+static int run_ranks(int ranks, const parity_combination *all, double *worst,
+                     int *ran)
 {
     int rank, size, i, bad = 0;
     MPI_Comm comm;
@@ -523,19 +335,19 @@ static int run_ranks(int ranks, const combination *all, double *worst, int *ran)
 
 static void every_layout_is_serial(void **state)
 {
-    combination *all = calloc(MOST, sizeof *all);
-    int seen[N_OPTIONS] = {0}, bad = 0, all_bad = 0, ranks, ran, k;
+    parity_combination *all = calloc(MOST, sizeof *all);
+    int seen[PARITY_OPTIONS] = {0}, bad = 0, all_bad = 0, ranks, ran, k;
 
     (void)state;
     assert_non_null(all);
     print_message("%d combinations, seed %llu\n", n_combinations,
                   (unsigned long long)the_seed);
-    draw_all(the_seed, n_combinations, all, seen);
-    for (k = 0; k < N_OPTIONS; k++) {
-        print_message("%s: %d\n", options[k].name, seen[k]);
-        assert_true(n_combinations < 100 || seen[k] >= TIMES);
+    parity_draw(the_seed, n_combinations, all, seen);
+    for (k = 0; parity_option(k); k++) {
+        print_message("%s: %d\n", parity_option(k), seen[k]);
+        assert_true(n_combinations < 100 || seen[k] >= PARITY_TIMES);
     }
-    for (ranks = 1; ranks <= MAX_RANKS; ranks++) {
+    for (ranks = 1; ranks <= PARITY_RANKS; ranks++) {
         double worst = 0, top = 0;
 
         bad += run_ranks(ranks, all, &worst, &ran);
@@ -549,8 +361,7 @@ static void every_layout_is_serial(void **state)
     assert_int_equal(all_bad, 0);
 }
 
-/* ---- bits
- * ----------------------------------------------------------------------- */
+/* ---- bits -------------------------------------------------------- */
 
 /* Whether what this rank has of the gradients has the serial run's bits. */
 static int serial_bits(const tri_trainer *t, const result *r,
@@ -587,7 +398,7 @@ static void pipelines_have_serial_bits(void **state)
                                     {6, 1, 2, 4},
                                     {2, 3, 2, 6},
                                     {3, 2, 2, 2}};
-    tri_model_spec model = model_of(UNTIED);
+    tri_model_spec model = parity_model(PARITY_UNTIED);
     int rank, size, bad = 0, all_bad = 0;
     size_t i;
 
@@ -601,7 +412,7 @@ static void pipelines_have_serial_bits(void **state)
                         .pp = z[0],
                         .virtual_stages = z[1],
                         .micro_batch = z[3],
-                        .global_batch = BATCH,
+                        .global_batch = PARITY_BATCH,
                         .schedule = z[2],
                         .threads = 1};
         tri_trainer_setup setup = setup_of(&model, l);
