@@ -30,8 +30,7 @@ static int is_last(const writer *w, int chunk)
     return w->stage == w->shape->stages - 1 && chunk == w->shape->chunks - 1;
 }
 
-/* ---- the order of work
- * --------------------------------------------------------- */
+/* ---- the order of work ------------------------------------------- */
 
 static void put(tri_schedule *s, tri_op_kind kind, int chunk, int k)
 {
@@ -81,8 +80,7 @@ static void order(const writer *w, tri_schedule *out)
     }
 }
 
-/* ---- slots and messages
- * ----------------------------------------------------------- */
+/* ---- slots and messages ------------------------------------------ */
 
 /* Most micro-batches of a chunk between forward and backward. */
 static int most_alive(const tri_schedule *work, int chunk)

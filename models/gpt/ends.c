@@ -49,8 +49,7 @@ static void summed(const tri_model *m, tri_real *all, tri_real *x)
     copy(x, all + m->row * h, m->mine * h);
 }
 
-/* ---- embedding --------------------------------------------------------------
- */
+/* ---- embedding ---- */
 
 void tri_gpt_embed(tri_model *m, slot *s)
 {
@@ -86,8 +85,7 @@ void tri_gpt_embed_back(tri_model *m, const slot *s)
     tri_place_after(&m->place, 0, 1);
 }
 
-/* ---- head -------------------------------------------------------------------
- */
+/* ---- head ---- */
 
 void tri_gpt_final(const tri_model *m, slot *s, const tri_real *x)
 {

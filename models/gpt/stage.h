@@ -94,13 +94,11 @@ void tri_gpt_bind(tri_model *m, const tri_real *params, tri_real *grads);
 void tri_gpt_bind_unit(tri_model *m, int unit, const tri_real *params,
                        tri_real *grads);
 
-/* ---- memory.c -------------------------------------------------------------
- */
+/* ---- memory.c ---- */
 
 tri_status tri_gpt_alloc(tri_model *m, tri_region *region);
 
-/* ---- norm.c: a norm of this model's kind, of the rows that are here --------
- */
+/* ---- norm.c: a norm of this model's kind, of the rows that are here ---- */
 
 void tri_gpt_norm(const tri_model *m, const norm *n, const tri_real *x,
                   tri_real *y, tri_real *mean, tri_real *rstd);
@@ -109,8 +107,7 @@ void tri_gpt_norm_back(const tri_model *m, const norm *n, const tri_real *x,
                        const tri_real *mean, const tri_real *rstd,
                        const tri_real *dy, tri_real *dx);
 
-/* ---- drop.c: does nothing without dropout -----------------------------------
- */
+/* ---- drop.c: does nothing without dropout ---- */
 
 enum {
     DROP_EMBEDDING, /* layer 0 */
@@ -130,17 +127,17 @@ void tri_gpt_drop(const tri_model *m, const slot *s, int layer, int site,
 const tri_real *tri_gpt_dropped(const tri_model *m, const slot *s, int layer,
                                 int site, const tri_real *d);
 
-/* ---- ends.c: embedding into s->in, and its gradient from d_res; the final
- * norm of `x`, and the head's loss and gradient from there into d_res --------
- */
+/* ---- ends.c ------------------------------------------------------ */
+
+/* The embedding into s->in, and its gradient from d_res; the final norm of
+ * `x`, and the head's loss and gradient from there into d_res. */
 
 void tri_gpt_embed(tri_model *m, slot *s);
 void tri_gpt_embed_back(tri_model *m, const slot *s);
 void tri_gpt_final(const tri_model *m, slot *s, const tri_real *x);
 void tri_gpt_final_back(tri_model *m, const slot *s, const tri_real *x);
 
-/* ---- run.c: the work of tri_gpt_ops, of slot number k ----------------------
- */
+/* ---- run.c: the work of tri_gpt_ops, of slot number k ---- */
 
 tri_real *tri_gpt_port(tri_model *m, tri_port which, int k);
 void tri_gpt_load(tri_model *m, int k, int64_t step, int64_t sample);

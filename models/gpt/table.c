@@ -42,8 +42,7 @@ static uint32_t id_of(int layer, int k)
     return (uint32_t)(layer == NO_LAYER ? k : ID_LAYERS + layer * 16 + k);
 }
 
-/* ---- the table ------------------------------------------------------------
- */
+/* ---- the table ---- */
 
 /* What is said of no split is whole on every rank of the tensor axis. */
 static tri_status add(tri_model *m, int layer, int k, const char *name,
@@ -249,8 +248,7 @@ tri_status tri_gpt_table(tri_model *m)
     return TRI_OK;
 }
 
-/* ---- views ------------------------------------------------------------------
- */
+/* ---- views ---- */
 
 /* Of one unit, which begins at element `first` of the table. */
 typedef struct arrays {
