@@ -49,7 +49,7 @@ const tri_engine_param tri_engine_params[] = {
     {"dp",                TRI_INT,  1, 1 << 20, NULL,      INT(1),        NULL},
     {"tp",                TRI_INT,  1, 1 << 20, NULL,      INT(1),        NULL},
     {"pp",                TRI_INT,  1, 1 << 20, NULL,      INT(1),        NULL},
-    {"virtual",           TRI_INT,  1, 1 << 20, NULL,      INT(1),        NULL},
+    {"virtual",           TRI_INT,  1, 64,      NULL,      INT(1),        NULL},
     {"micro_batch",       TRI_INT,  1, BIG,     NULL,      INT(1),        NULL},
     {"global_batch",      TRI_INT,  1, BIG,     NULL,      NONE,          NULL},
     {"zero",              TRI_INT,  0, 3,       NULL,      INT(0),        "zero == 0"},
