@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 /* What the events say of the last opening, and the old file of what they do
  * not say; [out] texts[3] to be freed. */
@@ -197,26 +198,44 @@ static tri_status recover_damaged(const tri_files *files,
     return TRI_OK;
 }
 
+/* HDF5 does not say why it cannot make a file. */
+static tri_status check_folder(const tri_files *files)
+{
+    return access(files->dir, W_OK | X_OK) == 0
+                   ? TRI_OK
+                   : tri_sys_fail(TRI_EIO, "write into the folder", files->dir);
+}
+
+/* What is to be done, or would be. */
+static tri_status recover_history(const tri_files *files,
+                                  const tri_history *history, int dry,
+                                  tri_recovered *out)
+{
+    int damaged = tri_history_damage(history) != NULL;
+
+    out->is_needed = damaged || history->live;
+    if (!out->is_needed) {
+        return TRI_OK;
+    }
+    TRI_TRY(dry ? TRI_OK : check_folder(files));
+    return damaged ? recover_damaged(files, history, dry, out)
+                   : recover(files, history, dry, out);
+}
+
 tri_status tri_record_recover(const char *path, int dry, tri_recovered *out)
 {
-    tri_recovered found = {.is_needed = 1};
+    tri_recovered found = {.is_needed = 0};
     tri_history *history;
     struct stat info;
     tri_files files;
-    tri_status st = TRI_OK;
+    tri_status st;
 
     TRI_TRY(tri_files_init(&files, path));
     TRI_TRY(tri_h5_start());
     TRI_TRY(tri_history_load(&files, &history));
     found.had_tables = stat(files.path, &info) == 0;
     found.torn_bytes = history->torn_bytes;
-    if (tri_history_damage(history)) {
-        st = recover_damaged(&files, history, dry, &found);
-    } else if (history->live) {
-        st = recover(&files, history, dry, &found);
-    } else {
-        found.is_needed = 0;
-    }
+    st = recover_history(&files, history, dry, &found);
     tri_history_destroy(history);
     if (out && st == TRI_OK) {
         *out = found;

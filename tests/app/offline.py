@@ -236,6 +236,23 @@ def tables_come_back():
     shutil.copy("whole", "s.h5.journal.1")
 
 
+def a_folder_that_cannot_be_written_is_named():
+    """As far as this user, or root in a name space of its own, can make one."""
+    folder = os.path.abspath("sealed")
+    os.mkdir(folder)
+    shutil.copy("whole", os.path.join(folder, "s.h5.journal.1"))
+    ran = subprocess.run(
+        ["unshare", "-m", "sh", "-c",
+         'mount --bind "$1" "$1" && mount -o remount,ro,bind "$1" || exit 77;'
+         'cd "$1" && exec "$2" recover s.h5', "sh", folder, TRIREME],
+        capture_output=True, text=True, timeout=60, check=False)
+    if ran.returncode == 77 or "unshare" in ran.stderr:
+        print("no folder can be made read-only here")
+        return
+    check(ran.returncode == 1 and "write into the folder" in ran.stderr, ran)
+    check(os.listdir(folder) == ["s.h5.journal.1"], os.listdir(folder))
+
+
 def damage_is_told():
     os.unlink("s.h5")
     with open("s.h5.journal.1", "r+b") as f:
@@ -274,6 +291,7 @@ def main():
         os.unlink("s.h5")
         kill_a_study()
         tables_come_back()
+        a_folder_that_cannot_be_written_is_named()
         damage_is_told()
         os.chdir("/")
     print(f"{checks} checks")
