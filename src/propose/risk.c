@@ -6,7 +6,10 @@
  * are paid from an account, so that of all launches fewer than one in twenty
  * fail: each launch adds SHARE of a failure, each failure takes one, and what
  * is under way takes what it will cost by belief.  As much as is in it may be
- * risked; with nothing in it as much as a launch adds.
+ * risked; with nothing in it as much as a launch adds.  What was launched
+ * before the FREEth failure was known could not have been chosen by it and is
+ * in no account, whether it has ended or is still under way: else the first
+ * wave of many workers is paid for by all that come after it.
  */
 #include "src/propose/think_internal.h"
 
@@ -58,27 +61,34 @@ static tri_status list_fates(const tri_snapshot *s, fate **out, int *n_out)
     return TRI_OK;
 }
 
-/* Launches and failures after the FREEth failure.  When a trial started is not
- * known here: as many as are under way now are taken to have been so when it
- * came. */
-static int count(const fate *list, int n, int blind, int *launched, int *failed)
-{
-    int all = 0;
+typedef struct account {  /* after the FREEth failure */
+    int failures;         /* in all, before it too */
+    int launched, failed; /* and ended */
+    int blind;            /* under way since before it was known */
+} account;
 
-    *launched = *failed = 0;
+/* When a trial started is not known here: as many as are under way now are
+ * taken to have been so when the FREEth failure came. */
+static account count(const fate *list, int n, int under_way)
+{
+    account a = {.blind = under_way};
+
     for (int i = 0; i < n; i++) {
-        if (all >= FREE && blind-- <= 0) {
-            ++*launched;
-            *failed += list[i].failed;
+        if (a.failures >= FREE && a.blind > 0) {
+            a.blind--;
+        } else if (a.failures >= FREE) {
+            a.launched++;
+            a.failed += list[i].failed;
         }
-        all += list[i].failed;
+        a.failures += list[i].failed;
     }
-    return all;
+    return a;
 }
 
-/* What is under way is believed to fail so many times. */
+/* Those under way from the `from`th on, in the order that they were created in,
+ * are believed to fail so many times. */
 static tri_status expect(const tri_feasibility *f, const tri_encoding *e,
-                         const tri_snapshot *s, double *sum)
+                         const tri_snapshot *s, int from, double *sum)
 {
     double *x = malloc(((size_t)tri_encoding_width(e) + 1) * sizeof *x);
 
@@ -86,7 +96,7 @@ static tri_status expect(const tri_feasibility *f, const tri_encoding *e,
     if (!x) {
         return TRI_FAIL(TRI_ENOMEM, "no memory to think");
     }
-    for (int i = 0; i < s->n_pending; i++) {
+    for (int i = from; i < s->n_pending; i++) {
         double p;
 
         tri_encode(e, s->pending[i], x);
@@ -100,23 +110,25 @@ static tri_status expect(const tri_feasibility *f, const tri_encoding *e,
 tri_status tri_risk(const tri_feasibility *f, const tri_encoding *e,
                     const tri_snapshot *s, int wanted, double *risk)
 {
-    int n, launched, failed, all;
-    double due, account;
+    double due, left;
+    account a;
     fate *list;
+    int n, charged;
 
     *risk = RISK_FIRST;
     if (!f || wanted < 1) {
         return TRI_OK;
     }
     TRI_TRY(list_fates(s, &list, &n));
-    all = count(list, n, s->n_pending + wanted - 1, &launched, &failed);
+    a = count(list, n, s->n_pending + wanted - 1);
     free(list);
-    if (all < FREE) {
+    if (a.failures < FREE) {
         return TRI_OK;
     }
-    TRI_TRY(expect(f, e, s, &due));
-    account = SHARE * (launched + s->n_pending + wanted) - failed - due;
-    *risk = fmax(SHARE, fmin(account / wanted, RISK_FIRST));
+    charged = s->n_pending > a.blind ? s->n_pending - a.blind : 0;
+    TRI_TRY(expect(f, e, s, s->n_pending - charged, &due));
+    left = SHARE * (a.launched + charged + wanted) - a.failed - due;
+    *risk = fmax(SHARE, fmin(left / wanted, RISK_FIRST));
     return TRI_OK;
 }
 
