@@ -136,6 +136,10 @@ typedef struct tri_predictor_ops {
      * sampling; without it each is drawn by itself. */
     tri_status (*draw)(const tri_model *model, const double *x, int m,
                        double resource, uint64_t seed, double *out);
+    /* Optional: `many` such draws, of seeds from `seed` on, into out[many][m]:
+     * what they share is computed once. */
+    tri_status (*draws)(const tri_model *model, const double *x, int m,
+                        double resource, uint64_t seed, int many, double *out);
     /* Hyper-parameters for the record: "ls.tp=0.8 noise=0.03". */
     void (*describe)(const tri_model *model, char *buf, size_t bytes);
     void (*destroy)(tri_model *model);

@@ -470,6 +470,7 @@ const tri_predictor_ops tri_predictor_gp = {
         .truncate = gp_truncate,
         .size = gp_size,
         .draw = tri_gp_draw,
+        .draws = tri_gp_draws,
         .describe = gp_describe,
         .destroy = tri_gp_destroy,
 };

@@ -52,6 +52,9 @@ int tri_gp_choose(tri_gp_choice *c, const double *y, int n, int most);
 /* tri_predictor_ops.draw. */
 tri_status tri_gp_draw(const tri_model *m, const double *x, int n,
                        double resource, uint64_t seed, double *out);
+/* tri_predictor_ops.draws. */
+tri_status tri_gp_draws(const tri_model *m, const double *x, int n,
+                        double resource, uint64_t seed, int many, double *out);
 /* tri_predictor_ops.screen. */
 void tri_gp_screen(const tri_model *m, const float *x, int n, double resource,
                    float *mean, float *sd);

@@ -151,6 +151,16 @@ static tri_status draw(const tri_model *m, const double *x, int n,
     return TRI_OK;
 }
 
+static tri_status draws(const tri_model *m, const double *x, int n,
+                        double resource, uint64_t seed, int many, double *out)
+{
+    TRI_TRY(m->inner->draws(m->rest, x, n, resource, seed, many, out));
+    for (int k = 0; k < many; k++) {
+        add_trend(m, 1, x, n, resource, out + (size_t)k * (size_t)n);
+    }
+    return TRI_OK;
+}
+
 static void describe(const tri_model *m, char *buf, size_t bytes)
 {
     m->inner->describe(m->rest, buf, bytes);
@@ -167,6 +177,7 @@ const tri_predictor_ops *tri_transfer_over(tri_transfer *t,
                                   .truncate = inner->truncate ? truncate : NULL,
                                   .size = size,
                                   .draw = inner->draw ? draw : NULL,
+                                  .draws = inner->draws ? draws : NULL,
                                   .describe = describe,
                                   .destroy = destroy};
     return &t->over;

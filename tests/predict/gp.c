@@ -277,6 +277,33 @@ static void draws_follow_the_belief(void **state)
     tri_world_fini(&w);
 }
 
+/* Many at once are those one by one. */
+static void draws_at_once(void **state)
+{
+    tri_world w;
+    tri_samples s;
+    tri_model *m;
+    double one[4], many[3 * 4];
+
+    (void)state;
+    tri_world_init(&w, 40, 0, 15);
+    s = tri_world_samples(&w, 20, 0);
+    assert_int_equal(tri_predictor_gp.fit(w.e, &s, 1, NULL, &m), TRI_OK);
+    assert_int_equal(
+            tri_predictor_gp.draws(m, w.x + 30 * w.width, 4, 16, 7, 3, many),
+            TRI_OK);
+    for (int k = 0; k < 3; k++) {
+        assert_int_equal(tri_predictor_gp.draw(m, w.x + 30 * w.width, 4, 16,
+                                               (uint64_t)(7 + k), one),
+                         TRI_OK);
+        for (int i = 0; i < 4; i++) {
+            assert_true(fabs(many[4 * k + i] - one[i]) < 1e-9);
+        }
+    }
+    tri_predictor_gp.destroy(m);
+    tri_world_fini(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -288,6 +315,7 @@ int main(void)
             cmocka_unit_test(screening_bounds),
             cmocka_unit_test(odd_samples),
             cmocka_unit_test(draws_follow_the_belief),
+            cmocka_unit_test(draws_at_once),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
