@@ -286,7 +286,8 @@ static tri_status refuse(const tri_study *study, const tri_why *why)
     tri_status st = TRI_FAIL(TRI_EINVAL, "refused by '%s'%s%s", why->rule,
                              why->values[0] ? ": " : "", why->values);
 
-    tri_error_place(study->path, why->line, why->line > 0);
+    /* it is the line's rule, not a place in it */
+    tri_error_place(study->path, why->line, 0);
     return st;
 }
 

@@ -37,7 +37,9 @@ static void print_sentence(const tri_error *e)
     const char *sentence =
             e->sentence[0] ? e->sentence : tri_status_sentence(e->code);
 
-    if (e->file[0] && e->line > 0) {
+    if (e->file[0] && e->line > 0 && e->column <= 0) { /* a line as a whole */
+        fprintf(stderr, "%s:%d: %s\n", e->file, e->line, sentence);
+    } else if (e->file[0] && e->line > 0) {
         fprintf(stderr, "%s:%d:%d: %s\n", e->file, e->line, e->column,
                 sentence);
     } else if (e->file[0] && !strstr(sentence, e->file)) {

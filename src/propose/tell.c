@@ -87,10 +87,26 @@ static void tell_how(tri_thinker *t)
     }
 }
 
+/* A predictor that the study names is said once, when it has learned. */
+static void tell_named(tri_thinker *t, char *at, size_t left)
+{
+    if (t->model && t->told_n == 0) {
+        t->told_n = t->known.n;
+        snprintf(at, left,
+                 "%spredictor %s, as the study says, learns from %d "
+                 "results",
+                 t->news[0] ? "; " : "", t->ops->name, t->known.n);
+    }
+}
+
 /* Which predictor `auto` takes, and why. */
 static void tell_choice(tri_thinker *t, char *at, size_t left)
 {
-    if (!t->is_auto || t->chosen_n == t->told_n || isnan(t->tau)) {
+    if (!t->is_auto) {
+        tell_named(t, at, left);
+        return;
+    }
+    if (t->chosen_n == t->told_n || isnan(t->tau)) {
         return;
     }
     t->told_n = t->chosen_n;
