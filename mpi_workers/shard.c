@@ -138,7 +138,6 @@ static tri_status check_sizes(const tri_layout *l, int ranks)
 static tri_status check_built(const tri_layout *l)
 {
     RULE(l->zero == 0, "zero %d is not built yet", l->zero);
-    RULE(l->recompute == 0, "recompute is not built yet");
     RULE(l->overlap == 0, "overlap is not built yet");
     RULE(l->threads <= 1, "threads %d is not built yet", l->threads);
     return TRI_OK;
@@ -153,6 +152,8 @@ static tri_status check_schedule(const tri_layout *l)
     RULE(l->schedule >= 0 && l->schedule <= 2, "schedule %d: there is none",
          l->schedule);
     RULE(l->split == 0 || l->split == 1, "split %d: there is none", l->split);
+    RULE(l->recompute >= 0 && l->recompute <= 2, "recompute %d: there is none",
+         l->recompute);
     RULE(v == 1 || l->pp > 1, "virtual needs pp > 1: virtual %d", v);
     RULE(v == 1 || l->schedule == 2,
          "virtual needs schedule interleaved: virtual %d", v);

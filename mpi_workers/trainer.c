@@ -62,6 +62,7 @@ static tri_status create_model(tri_trainer *t, const tri_trainer_setup *s)
                        .slots = t->schedule.slots,
                        .chunk_of = t->schedule.chunk_of,
                        .global_batch = l->global_batch,
+                       .recompute = (tri_recompute)l->recompute,
                        .products = &t->products};
 
     if (s->model->kind == TRI_MODEL_MLP) {

@@ -183,6 +183,19 @@ typedef struct tri_watch {
 } tri_watch;
 
 /*
+ * What forward keeps for backward, which makes the rest again, to the bit.
+ * Selective leaves out what is cheap to make of what stays (the outputs of
+ * norms and activations); full keeps what a layer starts from, and backward
+ * runs its forward once more.  A model of which there is nothing more to leave
+ * out takes full as selective.
+ */
+typedef enum tri_recompute {
+    TRI_RECOMPUTE_NONE,
+    TRI_RECOMPUTE_SELECTIVE,
+    TRI_RECOMPUTE_FULL
+} tri_recompute;
+
+/*
  * The place of a model in its layout, common to all models.  Borrowed until
  * destroy: products, chunk_of, watch.
  *
@@ -197,6 +210,7 @@ typedef struct tri_place {
     int slots;           /* micro-batches alive at a time, of all chunks */
     const int *chunk_of; /* of each slot; NULL: the first */
     int global_batch;    /* samples of a step: the loss is its mean */
+    tri_recompute recompute;
     const tri_products *products;
     const tri_watch *watch; /* NULL: nobody is told */
 } tri_place;

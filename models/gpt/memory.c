@@ -37,24 +37,57 @@ static tri_status take_moments(const tri_model *m, tri_region *region,
     return take(region, m->mine, "activations", rstd);
 }
 
-static tri_status take_block(const tri_model *m, tri_region *region,
+/* What is cheap to make again. */
+static tri_status take_cheap(const tri_model *m, tri_region *region,
                              block_acts *a)
 {
-    int64_t rows = m->rows, n = m->mine, h = m->shape.hidden, w = m->width;
+    int64_t nh = m->mine * m->shape.hidden;
+    const char *what = "activations";
+
+    TRI_TRY(take(region, nh, what, &a->norm1));
+    TRI_TRY(take(region, nh, what, &a->norm2));
+    return take(region, m->rows * m->ffn, what, &a->act);
+}
+
+static tri_status take_rest(const tri_model *m, tri_region *region,
+                            block_acts *a)
+{
+    int64_t rows = m->rows, w = m->width;
     int64_t heads = m->shape.heads / m->place.products->parts;
     const char *what = "activations";
 
-    TRI_TRY(take(region, n * h, what, &a->norm1));
     TRI_TRY(take_moments(m, region, &a->mean1, &a->rstd1));
     TRI_TRY(take(region, rows * 3 * w, what, &a->qkv));
     TRI_TRY(take(region, rows * w, what, &a->att));
     TRI_TRY(take(region, rows * heads, what, &a->lse));
-    TRI_TRY(take(region, n * h, what, &a->res));
-    TRI_TRY(take(region, n * h, what, &a->norm2));
+    TRI_TRY(take(region, m->mine * m->shape.hidden, what, &a->res));
     TRI_TRY(take_moments(m, region, &a->mean2, &a->rstd2));
-    TRI_TRY(take(region, rows * m->up, what, &a->up));
-    TRI_TRY(take(region, rows * m->ffn, what, &a->act));
-    return take(region, n * h, what, &a->out);
+    return take(region, rows * m->up, what, &a->up);
+}
+
+/* What backward makes again, once for all blocks. */
+static tri_status take_again(tri_model *m, tri_region *region)
+{
+    if (m->place.recompute != TRI_RECOMPUTE_NONE) {
+        TRI_TRY(take_cheap(m, region, &m->again));
+    }
+    if (m->place.recompute == TRI_RECOMPUTE_FULL) {
+        TRI_TRY(take_rest(m, region, &m->again));
+    }
+    return TRI_OK;
+}
+
+static tri_status take_block(const tri_model *m, tri_region *region,
+                             block_acts *a)
+{
+    *a = m->again;
+    if (m->place.recompute == TRI_RECOMPUTE_NONE) {
+        TRI_TRY(take_cheap(m, region, a));
+    }
+    if (m->place.recompute != TRI_RECOMPUTE_FULL) {
+        TRI_TRY(take_rest(m, region, a));
+    }
+    return take(region, m->mine * m->shape.hidden, "activations", &a->out);
 }
 
 static tri_status take_slot(const tri_model *m, tri_region *region, slot *s)
@@ -122,6 +155,7 @@ tri_status tri_gpt_alloc(tri_model *m, tri_region *region)
     const char *what = "workspace";
     int i;
 
+    TRI_TRY(take_again(m, region));
     for (i = 0; i < m->place.slots; i++) {
         TRI_TRY(take_slot(m, region, &m->slots[i]));
     }

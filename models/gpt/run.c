@@ -91,9 +91,9 @@ static void activate_back(tri_model *m, const block_acts *a)
     }
 }
 
-/* Block `i` of the slot's chunk, on x. */
-static void block_forward(const tri_model *m, const slot *s, int i,
-                          const tri_real *x)
+/* Block `i` of the slot's chunk, on x, but for its output. */
+static void block_inside(const tri_model *m, const slot *s, int i,
+                         const tri_real *x)
 {
     const tri_products *p = m->place.products;
     const block *b = &s->chunk->blocks[i];
@@ -112,9 +112,34 @@ static void block_forward(const tri_model *m, const slot *s, int i,
     tri_gpt_norm(m, &b->norm2, a->res, a->norm2, a->mean2, a->rstd2);
     p->column(p->ctx, &b->up, rows, a->norm2, a->up);
     activate(m, a);
-    p->row(p->ctx, &b->down, rows, a->act, a->out);
-    tri_gpt_drop(m, s, layer, DROP_DOWN, a->out);
-    tri_vector_add(a->res, n, a->out);
+}
+
+static void block_forward(const tri_model *m, const slot *s, int i,
+                          const tri_real *x)
+{
+    const tri_products *p = m->place.products;
+    const block_acts *a = &s->blocks[i];
+
+    block_inside(m, s, i, x);
+    p->row(p->ctx, &s->chunk->blocks[i].down, m->rows, a->act, a->out);
+    tri_gpt_drop(m, s, s->chunk->first_layer + i, DROP_DOWN, a->out);
+    tri_vector_add(a->res, m->mine * m->shape.hidden, a->out);
+}
+
+/* What forward did not keep of block `i`. */
+static void block_again(const tri_model *m, const slot *s, int i,
+                        const tri_real *x)
+{
+    const block *b = &s->chunk->blocks[i];
+    const block_acts *a = &s->blocks[i];
+
+    if (m->place.recompute == TRI_RECOMPUTE_FULL) {
+        block_inside(m, s, i, x);
+    } else if (m->place.recompute == TRI_RECOMPUTE_SELECTIVE) {
+        tri_gpt_norm(m, &b->norm1, x, a->norm1, a->mean1, a->rstd1);
+        tri_gpt_norm(m, &b->norm2, a->res, a->norm2, a->mean2, a->rstd2);
+        activate(m, a);
+    }
 }
 
 void tri_gpt_forward(tri_model *m, int k)
@@ -148,6 +173,7 @@ static void block_backward(tri_model *m, const slot *s, int i,
     int layer = s->chunk->first_layer + i;
     tri_attention attention;
 
+    block_again(m, s, i, x);
     p->row_back(p->ctx, &b->down, rows, a->act,
                 tri_gpt_dropped(m, s, layer, DROP_DOWN, m->d_res), m->d_act);
     activate_back(m, a);

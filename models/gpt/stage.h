@@ -32,7 +32,9 @@ typedef struct chunk {
     block *blocks;
 } chunk;
 
-/* What forward of one block keeps for backward, one micro-batch. */
+/* What forward of one block makes for backward, one micro-batch.  What is made
+ * again by backward (tri_recompute) lies in memory that all blocks share:
+ * norm1, norm2 and act, or all but out. */
 typedef struct block_acts {
     tri_real *norm1, *mean1, *rstd1; /* mine x h, mine, mine */
     tri_real *qkv, *att, *lse;       /* rows x 3h/t, rows x h/t, H/t x rows */
@@ -71,6 +73,7 @@ struct tri_model {
     block *blocks; /* behind the chunks' */
     slot *slots;
     block_acts *acts; /* behind the slots' */
+    block_acts again; /* what is made again: shared */
     /* workspace */
     tri_real *d_res;         /* gradient of the residual stream, mine x h */
     tri_real *d_norm;        /* mine x h */

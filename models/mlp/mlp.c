@@ -12,7 +12,8 @@
 #include <stdlib.h>
 
 /* What forward keeps of one micro-batch: act[i] is the input of layer i, and
- * pre[i] its output before GELU. */
+ * pre[i] its output before GELU.  Inputs that backward makes again
+ * (tri_recompute) share one place. */
 typedef struct slot {
     tri_real **act, **pre, *target;
 } slot;
@@ -168,13 +169,20 @@ static tri_status take(tri_region *region, int64_t n, tri_real **out)
 static tri_status alloc(tri_model *m, tri_region *region)
 {
     int64_t rows = m->place.micro_batch, widest = m->shape.outputs;
-    int i, k;
+    int again = m->place.recompute != TRI_RECOMPUTE_NONE, i, k;
+    tri_real *shared = NULL;
 
+    if (again) {
+        TRI_TRY(take(region, rows * m->shape.hidden, &shared));
+    }
     for (k = 0; k < m->place.slots; k++) {
         slot *s = &m->slots[k];
 
         for (i = 0; i < m->n; i++) {
-            TRI_TRY(take(region, rows * in_of(m, i), &s->act[i]));
+            s->act[i] = shared;
+            if (!again || i == 0) {
+                TRI_TRY(take(region, rows * in_of(m, i), &s->act[i]));
+            }
             TRI_TRY(take(region, rows * out_of(m, i), &s->pre[i]));
         }
         TRI_TRY(take(region, rows * m->shape.outputs, &s->target));
@@ -240,6 +248,9 @@ static void backward(tri_model *m, int k)
     for (i = m->n - 1; i >= 0; i--) {
         tri_real *dx = i ? m->d_next : NULL;
 
+        if (i && m->place.recompute != TRI_RECOMPUTE_NONE) {
+            tri_gelu_forward(rows * in_of(m, i), s->pre[i - 1], s->act[i]);
+        }
         tri_place_before(&m->place, i, 1);
         tri_linear_backward(&m->linear[i], rows, s->act[i], m->d_this, dx);
         tri_place_after(&m->place, i, 1);

@@ -54,7 +54,7 @@ const tri_engine_param tri_engine_params[] = {
     {"global_batch",      TRI_INT,  1, BIG,     NULL,      NONE,          NULL},
     {"zero",              TRI_INT,  0, 3,       NULL,      INT(0),        "zero == 0"},
     {"schedule",          TRI_WORD, 0, 0,       schedules, WORD("1f1b"),  NULL},
-    {"recompute",         TRI_WORD, 0, 0,       recomputes, WORD("none"), "recompute == none"},
+    {"recompute",         TRI_WORD, 0, 0,       recomputes, WORD("none"), NULL},
     {"sequence_parallel", TRI_BOOL, 0, 1,       NULL,      NO,            NULL},
     {"split",             TRI_WORD, 0, 0,       splits,    WORD("even"),  NULL},
     {"overlap",           TRI_WORD, 0, 0,       overlaps,  WORD("none"),  "overlap == none"},
@@ -63,27 +63,38 @@ const tri_engine_param tri_engine_params[] = {
     {"gemm",              TRI_WORD, 0, 0,       gemms,     WORD("blas"),  "gemm == blas"},
 };
 
+/* Which models have a rule. */
+enum {
+    GPT = 1,
+    MLP = 2,
+    ALL = GPT | MLP
+};
+
 typedef struct rule_row {
-    int gpt, mlp; /* which models have it */
+    int models;
     const char *name, *text;
 } rule_row;
 
 static const rule_row rule_rows[] = {
-    {1, 0, "heads % tp",                    "heads % tp == 0"},
-    {1, 1, "hidden % tp",                   "hidden % tp == 0"},
-    {1, 0, "ffn % tp",                      "ffn % tp == 0"},
-    {1, 1, "sequence_parallel needs tp > 1","sequence_parallel == false or tp > 1"},
-    {1, 0, "sequence % tp",                 "sequence_parallel == false or sequence % tp == 0"},
-    {1, 1, "layers >= pp",                  "layers >= pp"},
-    {1, 1, "virtual needs pp > 1",          "virtual == 1 or pp > 1"},
-    {1, 1, "virtual needs interleaved",     "virtual == 1 or schedule == interleaved"},
-    {1, 1, "layers % (pp * virtual)",       "virtual == 1 or split == cost or layers % (pp * virtual) == 0"},
-    {1, 1, "layers >= pp * virtual",        "layers >= pp * virtual"},
-    {1, 1, "global_batch % (dp * micro_batch)", "global_batch % (dp * micro_batch) == 0"},
-    {1, 1, "micro-batches % pp",            "schedule != interleaved or pp == 1 or global_batch % (dp * micro_batch * pp) == 0"},
-    {1, 1, "zero needs dp > 1",             "zero == 0 or dp > 1"},
-    {1, 1, "zero >= 2 needs pp = 1",        "zero < 2 or pp == 1"},
-    {1, 1, "overlap needs dp > 1",          "overlap == none or dp > 1"},
+    {MLP, "tp == 1",                       "tp == 1"},
+    {MLP, "pp == 1",                       "pp == 1"},
+    {MLP, "virtual == 1",                  "virtual == 1"},
+    {MLP, "sequence_parallel == false",    "sequence_parallel == false"},
+    {GPT, "heads % tp",                    "heads % tp == 0"},
+    {GPT, "hidden % tp",                   "hidden % tp == 0"},
+    {GPT, "ffn % tp",                      "ffn % tp == 0"},
+    {GPT, "sequence_parallel needs tp > 1","sequence_parallel == false or tp > 1"},
+    {GPT, "sequence % tp",                 "sequence_parallel == false or sequence % tp == 0"},
+    {GPT, "layers >= pp",                  "layers >= pp"},
+    {GPT, "virtual needs pp > 1",          "virtual == 1 or pp > 1"},
+    {GPT, "virtual needs interleaved",     "virtual == 1 or schedule == interleaved"},
+    {GPT, "layers % (pp * virtual)",       "virtual == 1 or split == cost or layers % (pp * virtual) == 0"},
+    {GPT, "layers >= pp * virtual",        "layers >= pp * virtual"},
+    {ALL, "global_batch % (dp * micro_batch)", "global_batch % (dp * micro_batch) == 0"},
+    {GPT, "micro-batches % pp",            "schedule != interleaved or pp == 1 or global_batch % (dp * micro_batch * pp) == 0"},
+    {ALL, "zero needs dp > 1",             "zero == 0 or dp > 1"},
+    {GPT, "zero >= 2 needs pp = 1",        "zero < 2 or pp == 1"},
+    {ALL, "overlap needs dp > 1",          "overlap == none or dp > 1"},
 };
 /* clang-format on */
 
@@ -93,6 +104,11 @@ int tri_model_is_built_in(tri_model_kind kind)
 {
     return kind == TRI_MODEL_GPT || kind == TRI_MODEL_MLP ||
            kind == TRI_MODEL_DLRM;
+}
+
+static int model_bit(tri_model_kind kind)
+{
+    return kind == TRI_MODEL_GPT ? GPT : kind == TRI_MODEL_MLP ? MLP : 0;
 }
 
 tri_value tri_value_of_int(int64_t i)
@@ -197,8 +213,7 @@ tri_status tri_engine_add_rules(tri_model_kind kind,
 
     for (i = 0; i < TRI_COUNT_OF(rule_rows); i++) {
         const rule_row *r = &rule_rows[i];
-        if ((kind == TRI_MODEL_GPT ? r->gpt
-                                   : kind == TRI_MODEL_MLP && r->mlp) &&
+        if ((r->models & model_bit(kind)) != 0 &&
             tri_engine_guard(r->text, names, text, sizeof text)) {
             TRI_TRY(add(ctx, r->name, text));
         }

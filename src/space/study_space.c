@@ -349,7 +349,6 @@ static int has_unbuilt_value(const tri_yaml *e, const char *name)
     static const struct {
         const char *name, *built;
     } rows[] = {{"zero", "0"},
-                {"recompute", "none"},
                 {"overlap", "none"},
                 {"threads", "1"},
                 {"gemm", "blas"}};

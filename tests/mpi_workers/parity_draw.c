@@ -58,6 +58,9 @@ OPTION(even_split, c->l.pp > 1 && c->l.split == 0)
 OPTION(cost_split, c->l.pp > 1 && c->l.split == 1)
 OPTION(sample_1, c->l.micro_batch == 1)
 OPTION(samples, c->l.micro_batch > 1)
+OPTION(kept, c->l.recompute == 0)
+OPTION(selective, c->l.recompute == 1)
+OPTION(full, c->l.recompute == 2)
 OPTION(tied, c->model == PARITY_TIED)
 OPTION(untied, c->model == PARITY_UNTIED)
 OPTION(dropped, c->model == PARITY_DROPPED)
@@ -83,6 +86,9 @@ static const option options[] = {
         {"split cost", cost_split},
         {"micro_batch 1", sample_1},
         {"micro_batch > 1", samples},
+        {"recompute none", kept},
+        {"recompute selective", selective},
+        {"recompute full", full},
         {"tied", tied},
         {"untied", untied},
         {"llama", llama},
@@ -112,6 +118,7 @@ static parity_combination draw(tri_rng *rng)
     c.l.virtual_stages = draw_of(rng, chunks, 4);
     c.l.split = (int)tri_rng_below(rng, 2);
     c.l.sequence_parallel = (int)tri_rng_below(rng, 2);
+    c.l.recompute = (int)tri_rng_below(rng, 3);
     c.model = (int)tri_rng_below(rng, PARITY_MODELS);
     return c;
 }
@@ -169,10 +176,11 @@ void parity_complain(const parity_combination *c, const char *what,
                      double error)
 {
     print_error("dp %d tp %d pp %d virtual %d micro_batch %d schedule %d "
-                "split %d sequence_parallel %d model %d: error %.3g, %s\n",
+                "split %d sequence_parallel %d recompute %d model %d: error "
+                "%.3g, %s\n",
                 c->l.dp, c->l.tp, c->l.pp, c->l.virtual_stages,
                 c->l.micro_batch, c->l.schedule, c->l.split,
-                c->l.sequence_parallel, c->model, error, what);
+                c->l.sequence_parallel, c->l.recompute, c->model, error, what);
 }
 
 const char *parity_option(int k)

@@ -171,7 +171,7 @@ static void rules(void **state)
     refuses(l, 1, "micro_batch");
     l = one, l.zero = 1;
     refuses(l, 1, "zero");
-    l = one, l.recompute = 2;
+    l = one, l.recompute = 3;
     refuses(l, 1, "recompute");
     l = one, l.schedule = 2, l.virtual_stages = 2;
     refuses(l, 1, "virtual");

@@ -105,7 +105,7 @@ static void the_manuals_example(void **state)
     assert_string_equal(text, "peak_bytes <= 2 GiB");
     assert_true(tri_study_objective(s, &m, 4) == 100);
     assert_int_equal(s->n_unbuilt, 0);
-    assert_int_equal(s->n_notes, 2); /* zero, recompute */
+    assert_int_equal(s->n_notes, 1); /* zero */
     tri_study_destroy(s);
 }
 
@@ -291,7 +291,6 @@ static void built_in_rules_by_name(void **state)
             {"pp=3,schedule=interleaved", "micro-batches % pp"},
             {"sequence_parallel=true", "sequence_parallel needs tp > 1"},
             {"overlap=poke", "overlap needs dp > 1"},
-            {"recompute=full", "not built yet: recompute"},
             {"threads=2", "not built yet: threads"},
             {"gemm=own", "not built yet: gemm"},
     };
