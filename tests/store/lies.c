@@ -15,7 +15,7 @@
 
 /* In sanitizer builds: more at once is a find. */
 /* NOLINTNEXTLINE(readability-identifier-naming,bugprone-reserved-identifier) */
-const char *__asan_default_options(void);
+const char *__asan_default_options(void) __attribute__((visibility("default")));
 /* NOLINTNEXTLINE(readability-identifier-naming,bugprone-reserved-identifier) */
 const char *__asan_default_options(void)
 {
@@ -24,7 +24,8 @@ const char *__asan_default_options(void)
 
 /* HDF5 loses some of its own memory over a file that is damaged. */
 /* NOLINTNEXTLINE(readability-identifier-naming,bugprone-reserved-identifier) */
-const char *__lsan_default_suppressions(void);
+const char *__lsan_default_suppressions(void)
+        __attribute__((visibility("default")));
 /* NOLINTNEXTLINE(readability-identifier-naming,bugprone-reserved-identifier) */
 const char *__lsan_default_suppressions(void)
 {
