@@ -83,9 +83,10 @@ static inline tri_real softmax_row(tri_real *restrict p, int64_t i, int64_t n)
     return top + (tri_real)log((double)sum);
 }
 
-TRI_CLONES
-static void softmax_block(tri_real *p, int64_t T, int64_t first, int64_t rows,
-                          int64_t keys, tri_real *lse)
+TRI_KERNEL(static void, softmax_block,
+           (tri_real * p, int64_t T, int64_t first, int64_t rows, int64_t keys,
+            tri_real *lse),
+           (p, T, first, rows, keys, lse))
 {
     int64_t r;
 
@@ -119,10 +120,11 @@ void tri_attention_forward(const tri_attention *a, const tri_real *qkv,
 
 /* p: scores to probabilities; dp: their gradients to scale x those of the
  * scores, with delta = sum of dout x out of the row. */
-TRI_CLONES
-static void score_grads(int64_t T, int64_t first, int64_t rows, int64_t keys,
-                        const tri_real *lse, const tri_real *delta,
-                        tri_real scale, tri_real *p, tri_real *dp)
+TRI_KERNEL(static void, score_grads,
+           (int64_t T, int64_t first, int64_t rows, int64_t keys,
+            const tri_real *lse, const tri_real *delta, tri_real scale,
+            tri_real *p, tri_real *dp),
+           (T, first, rows, keys, lse, delta, scale, p, dp))
 {
     int64_t r, j;
 
@@ -141,9 +143,10 @@ static void score_grads(int64_t T, int64_t first, int64_t rows, int64_t keys,
     }
 }
 
-TRI_CLONES
-static void row_dots(int64_t rows, int64_t s, int64_t ld, const tri_real *x,
-                     const tri_real *y, tri_real *dot)
+TRI_KERNEL(static void, row_dots,
+           (int64_t rows, int64_t s, int64_t ld, const tri_real *x,
+            const tri_real *y, tri_real *dot),
+           (rows, s, ld, x, y, dot))
 {
     int64_t r, i;
 

@@ -28,9 +28,10 @@ static inline uint32_t mixed(uint32_t x, uint32_t a, uint32_t b)
     return x ^ x >> 15;
 }
 
-TRI_CLONES
-static void drop(uint32_t a, uint32_t b, uint32_t from, tri_real scale,
-                 int64_t n, tri_real *restrict x)
+TRI_KERNEL(static void, drop,
+           (uint32_t a, uint32_t b, uint32_t from, tri_real scale, int64_t n,
+            tri_real *restrict x),
+           (a, b, from, scale, n, x))
 {
     int64_t i;
 

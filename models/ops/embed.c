@@ -3,9 +3,9 @@
  */
 #include "models/ops/ops.h"
 
-TRI_CLONES
-static void row_copy(tri_real *restrict y, const tri_real *restrict x,
-                     int64_t h)
+TRI_KERNEL(static void, row_copy,
+           (tri_real *restrict y, const tri_real *restrict x, int64_t h),
+           (y, x, h))
 {
     int64_t i;
 

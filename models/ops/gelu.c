@@ -10,9 +10,9 @@
 #define CUBE     ((tri_real)0.044715)
 #define ONE      ((tri_real)1)
 
-TRI_CLONES
-void tri_gelu_forward(int64_t n, const tri_real *restrict x,
-                      tri_real *restrict y)
+TRI_KERNEL(void, tri_gelu_forward,
+           (int64_t n, const tri_real *restrict x, tri_real *restrict y),
+           (n, x, y))
 {
     int64_t i;
 
@@ -23,9 +23,9 @@ void tri_gelu_forward(int64_t n, const tri_real *restrict x,
     }
 }
 
-TRI_CLONES
-void tri_gelu_backward(int64_t n, const tri_real *x, const tri_real *dy,
-                       tri_real *dx)
+TRI_KERNEL(void, tri_gelu_backward,
+           (int64_t n, const tri_real *x, const tri_real *dy, tri_real *dx),
+           (n, x, dy, dx))
 {
     int64_t i;
 

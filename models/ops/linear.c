@@ -3,9 +3,10 @@
  */
 #include "models/ops/ops.h"
 
-TRI_CLONES
-void tri_bias_add(const tri_real *restrict b, int64_t rows, int64_t n,
-                  tri_real *restrict y)
+TRI_KERNEL(void, tri_bias_add,
+           (const tri_real *restrict b, int64_t rows, int64_t n,
+            tri_real *restrict y),
+           (b, rows, n, y))
 {
     int64_t r, i;
 
@@ -16,8 +17,9 @@ void tri_bias_add(const tri_real *restrict b, int64_t rows, int64_t n,
     }
 }
 
-TRI_CLONES
-void tri_vector_add(const tri_real *restrict x, int64_t n, tri_real *restrict y)
+TRI_KERNEL(void, tri_vector_add,
+           (const tri_real *restrict x, int64_t n, tri_real *restrict y),
+           (x, n, y))
 {
     int64_t i;
 
@@ -26,9 +28,30 @@ void tri_vector_add(const tri_real *restrict x, int64_t n, tri_real *restrict y)
     }
 }
 
-TRI_CLONES
-static void column_sums(const tri_real *restrict dy, int64_t rows, int64_t n,
-                        tri_real *restrict db)
+TRI_KERNEL(static void, sumsq, (const tri_real *x, int64_t n, double *out),
+           (x, n, out))
+{
+    double sum = 0;
+    int64_t i;
+
+    for (i = 0; i < n; i++) {
+        sum += (double)x[i] * (double)x[i];
+    }
+    *out = sum;
+}
+
+double tri_sumsq(const tri_real *x, int64_t n)
+{
+    double sum = 0;
+
+    sumsq(x, n, &sum);
+    return sum;
+}
+
+TRI_KERNEL(static void, column_sums,
+           (const tri_real *restrict dy, int64_t rows, int64_t n,
+            tri_real *restrict db),
+           (dy, rows, n, db))
 {
     int64_t r, i;
 

@@ -8,11 +8,12 @@
 
 #define EPS ((tri_real)1e-5)
 
-TRI_CLONES
-void tri_norm_forward(int64_t rows, int64_t h, const tri_real *restrict x,
-                      const tri_real *restrict g, const tri_real *restrict b,
-                      tri_real *restrict y, tri_real *restrict mean,
-                      tri_real *restrict rstd)
+TRI_KERNEL(void, tri_norm_forward,
+           (int64_t rows, int64_t h, const tri_real *restrict x,
+            const tri_real *restrict g, const tri_real *restrict b,
+            tri_real *restrict y, tri_real *restrict mean,
+            tri_real *restrict rstd),
+           (rows, h, x, g, b, y, mean, rstd))
 {
     int64_t r, i;
 
@@ -39,13 +40,13 @@ void tri_norm_forward(int64_t rows, int64_t h, const tri_real *restrict x,
 
 /* With n = (x - mean) rstd and a = dy g: dx = rstd (a - mean(a) - n mean(a
  * n)), means over the row. */
-TRI_CLONES
-void tri_norm_backward(int64_t rows, int64_t h, const tri_real *restrict x,
-                       const tri_real *restrict g,
-                       const tri_real *restrict mean,
-                       const tri_real *restrict rstd,
-                       const tri_real *restrict dy, tri_real *restrict dx,
-                       tri_real *restrict dg, tri_real *restrict db)
+TRI_KERNEL(void, tri_norm_backward,
+           (int64_t rows, int64_t h, const tri_real *restrict x,
+            const tri_real *restrict g, const tri_real *restrict mean,
+            const tri_real *restrict rstd, const tri_real *restrict dy,
+            tri_real *restrict dx, tri_real *restrict dg,
+            tri_real *restrict db),
+           (rows, h, x, g, mean, rstd, dy, dx, dg, db))
 {
     int64_t r, i;
 
@@ -72,10 +73,11 @@ void tri_norm_backward(int64_t rows, int64_t h, const tri_real *restrict x,
     }
 }
 
-TRI_CLONES
-void tri_rms_forward(int64_t rows, int64_t h, const tri_real *restrict x,
-                     const tri_real *restrict g, tri_real *restrict y,
-                     tri_real *restrict rstd)
+TRI_KERNEL(void, tri_rms_forward,
+           (int64_t rows, int64_t h, const tri_real *restrict x,
+            const tri_real *restrict g, tri_real *restrict y,
+            tri_real *restrict rstd),
+           (rows, h, x, g, y, rstd))
 {
     int64_t r, i;
 
@@ -96,11 +98,12 @@ void tri_rms_forward(int64_t rows, int64_t h, const tri_real *restrict x,
 }
 
 /* As above without the mean: dx = rstd (a - n mean(a n)). */
-TRI_CLONES
-void tri_rms_backward(int64_t rows, int64_t h, const tri_real *restrict x,
-                      const tri_real *restrict g, const tri_real *restrict rstd,
-                      const tri_real *restrict dy, tri_real *restrict dx,
-                      tri_real *restrict dg)
+TRI_KERNEL(void, tri_rms_backward,
+           (int64_t rows, int64_t h, const tri_real *restrict x,
+            const tri_real *restrict g, const tri_real *restrict rstd,
+            const tri_real *restrict dy, tri_real *restrict dx,
+            tri_real *restrict dg),
+           (rows, h, x, g, rstd, dy, dx, dg))
 {
     int64_t r, i;
 

@@ -11,19 +11,11 @@
 #ifndef TRI_MODELS_OPS_H
 #define TRI_MODELS_OPS_H
 
+#include "models/ops/path.h"
 #include "trireme/model.h"
 
-/* Compile a kernel for AVX-512 and AVX2 beside the baseline; the loader picks
- * by processor. */
-#if defined(__x86_64__) && defined(__GNUC__) && __GNUC__ >= 12 &&              \
-        !defined(__clang__) && !defined(__SANITIZE_ADDRESS__) &&               \
-        !defined(__SANITIZE_THREAD__) && defined(__OPTIMIZE__)
-#define TRI_CLONES                                                             \
-    __attribute__((                                                            \
-            target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
-#else
+/* For kernels that are not yet TRI_KERNEL's. */
 #define TRI_CLONES
-#endif
 
 /* Before a loop whose arrays are the same or apart: no element is used after
  * another one was written. */
@@ -55,6 +47,8 @@ void tri_linear_backward(const tri_linear *l, int64_t rows, const tri_real *x,
 void tri_bias_add(const tri_real *b, int64_t rows, int64_t n, tri_real *y);
 /* y += x over n elements. */
 void tri_vector_add(const tri_real *x, int64_t n, tri_real *y);
+/* The sum of squares, in double. */
+double tri_sumsq(const tri_real *x, int64_t n);
 
 /* Layer normalisation over rows of width h: y = (x - mean) rstd g + b, with
  * eps 1e-5; mean and rstd are kept for backward. */

@@ -23,10 +23,11 @@ void tri_rope_table(int64_t T, int64_t s, tri_real *table)
     }
 }
 
-TRI_CLONES
-static void turn(int64_t half, const tri_real *restrict c,
-                 const tri_real *restrict s, tri_real sign,
-                 tri_real *restrict x, tri_real *restrict y)
+TRI_KERNEL(static void, turn,
+           (int64_t half, const tri_real *restrict c,
+            const tri_real *restrict s, tri_real sign, tri_real *restrict x,
+            tri_real *restrict y),
+           (half, c, s, sign, x, y))
 {
     int64_t i;
 

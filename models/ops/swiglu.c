@@ -8,9 +8,10 @@
 
 #define ONE ((tri_real)1)
 
-TRI_CLONES
-static void forward_row(int64_t f, const tri_real *restrict g,
-                        const tri_real *restrict u, tri_real *restrict y)
+TRI_KERNEL(static void, forward_row,
+           (int64_t f, const tri_real *restrict g, const tri_real *restrict u,
+            tri_real *restrict y),
+           (f, g, u, y))
 {
     int64_t i;
 
@@ -29,11 +30,11 @@ void tri_swiglu_forward(int64_t rows, int64_t f, const tri_real *x, tri_real *y)
 }
 
 /* With s = sigmoid(g): d(g s) = s (1 + g (1 - s)). */
-TRI_CLONES
-static void backward_row(int64_t f, const tri_real *restrict g,
-                         const tri_real *restrict u,
-                         const tri_real *restrict dy, tri_real *restrict dg,
-                         tri_real *restrict du)
+TRI_KERNEL(static void, backward_row,
+           (int64_t f, const tri_real *restrict g, const tri_real *restrict u,
+            const tri_real *restrict dy, tri_real *restrict dg,
+            tri_real *restrict du),
+           (f, g, u, dy, dg, du))
 {
     int64_t i;
 

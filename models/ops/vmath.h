@@ -11,24 +11,30 @@
 #include <stdint.h>
 #include <string.h>
 
+#if defined(__GNUC__)
+#define TRI_INLINE static inline __attribute__((always_inline))
+#else
+#define TRI_INLINE static inline
+#endif
+
 #ifdef TRI_REAL_DOUBLE
-static inline tri_real tri_vexp(tri_real x)
+TRI_INLINE tri_real tri_vexp(tri_real x)
 {
     return exp(x);
 }
 #else
 /* e^x = 2^n e^r with |r| <= ln2 / 2; the polynomial is that of Cephes' expf
- * (Moshier), to about 1 ulp.  NaN stays NaN. */
-static inline tri_real tri_vexp(tri_real x)
+ * (Moshier), to about 1 ulp.  Made as 2 2^(n - 1), which reaches the largest
+ * number.  What would be below 2^-125 is 0; NaN stays NaN. */
+TRI_INLINE tri_real tri_vexp(tri_real x)
 {
-    float c = x > 88.0f ? 88.0f : x;
-    float z, r, p;
+    float z = x < 89.0f ? x : 89.0f; /* a NaN has no integer */
+    float r, p;
     int32_t n;
 
-    c = c < -87.0f ? -87.0f : c;
-    z = c >= -87.0f ? c : 0.0f; /* a NaN has no integer */
+    z = z > -88.0f ? z : -88.0f;
     n = (int32_t)(z * 1.44269504f + 16384.5f) - 16384;
-    r = c - (float)n * 0.693359375f;
+    r = z - (float)n * 0.693359375f;
     r = r - (float)n * -2.12194440e-4f;
     p = 1.9875691500e-4f;
     p = p * r + 1.3981999507e-3f;
@@ -37,9 +43,12 @@ static inline tri_real tri_vexp(tri_real x)
     p = p * r + 1.6666665459e-1f;
     p = p * r + 5.0000001201e-1f;
     p = p * r * r + r + 1.0f;
-    n = (n + 127) * (1 << 23);
+    n = (n + 126) * (1 << 23);
     memcpy(&z, &n, sizeof z);
-    return p * z;
+    p = p * z * 2.0f;
+    p = x < -86.5f ? 0.0f : p;
+    p = x > 88.7228f ? HUGE_VALF : p;
+    return x == x ? p : x; /* NOLINT(misc-redundant-expression) */
 }
 #endif
 

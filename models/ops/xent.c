@@ -17,9 +17,10 @@ enum {
     AT /* the logit of the target; 0 where another part has it */
 };
 
-TRI_CLONES
-void tri_xent_begin(const tri_vocab *v, int64_t rows, const int32_t *target,
-                    tri_real *logits, tri_real *stats)
+TRI_KERNEL(void, tri_xent_begin,
+           (const tri_vocab *v, int64_t rows, const int32_t *target,
+            tri_real *logits, tri_real *stats),
+           (v, rows, target, logits, stats))
 {
     tri_real *mine = stats + v->part * rows * TRI_XENT_STATS;
     int64_t r, j;
@@ -65,8 +66,8 @@ static void merge(const tri_vocab *v, int64_t rows, int64_t r,
     }
 }
 
-TRI_CLONES
-static void times(tri_real *restrict x, int64_t n, tri_real by)
+TRI_KERNEL(static void, times, (tri_real *restrict x, int64_t n, tri_real by),
+           (x, n, by))
 {
     int64_t j;
 

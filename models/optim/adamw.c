@@ -11,10 +11,10 @@ typedef struct scalars {
     tri_real beta1, beta2, rate, root, eps, keep, coefficient;
 } scalars;
 
-TRI_CLONES
-static void update(const scalars *s, int64_t n, const tri_real *restrict g,
-                   tri_real *restrict p, tri_real *restrict m,
-                   tri_real *restrict v)
+TRI_KERNEL(static void, update,
+           (const scalars *s, int64_t n, const tri_real *restrict g,
+            tri_real *restrict p, tri_real *restrict m, tri_real *restrict v),
+           (s, n, g, p, m, v))
 {
     const scalars c = *s;
     int64_t i;

@@ -6,6 +6,7 @@
 #include "models/data/data.h"
 #include "models/ops/vmath.h"
 #include "models/optim/optim.h"
+#include "tests/models/each_path.h"
 #include "tests/models/reference.h"
 #include "trireme/rng.h"
 
@@ -550,5 +551,5 @@ int main(void)
             cmocka_unit_test(test_init_is_bell_shaped),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    run_on_each_path(tests);
 }

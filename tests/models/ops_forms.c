@@ -4,6 +4,7 @@
  * float and in double.
  */
 #include "models/ops/ops.h"
+#include "tests/models/each_path.h"
 #include "trireme/rng.h"
 
 #include "tests/tri_cmocka.h"
@@ -223,5 +224,5 @@ int main(void)
             cmocka_unit_test(test_dropout),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    run_on_each_path(tests);
 }
