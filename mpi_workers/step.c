@@ -54,18 +54,15 @@ void tri_step_close(tri_trainer *t)
     t->shares = NULL;
 }
 
-/* The ranks of one data rank own the gradients, each tensor once. */
+/* Of what this rank owns, each tensor once. */
 static double owned_sumsq(const tri_trainer *t)
 {
     unsigned skip = TRI_TENSOR_TIED_COPY;
 
-    if (t->at.dp > 0) {
-        return 0;
-    }
     if (t->at.tp > 0) {
         skip |= TRI_TENSOR_TP_COPY;
     }
-    return tri_tensors_sumsq(t->table, t->grads, skip);
+    return tri_zero_sumsq(&t->zero, skip);
 }
 
 static uint64_t rss_bytes(void)
@@ -80,7 +77,7 @@ static tri_status agree(tri_trainer *t, int word, tri_status st, share *out)
 {
     double loss = t->ops->take_loss(t->model);
     share mine = {.loss = t->at.tp == 0 ? loss : 0,
-                  .sumsq = owned_sumsq(t),
+                  .sumsq = owned_sumsq(t) + t->embed.sumsq,
                   .bytes = tri_region_high_water(t->region),
                   .rss = rss_bytes(),
                   .word = t->mesh.rank == 0 ? word : 0,
@@ -113,13 +110,6 @@ static tri_status agree(tri_trainer *t, int word, tri_status st, share *out)
     return TRI_OK;
 }
 
-static void update(tri_trainer *t)
-{
-    tri_adamw_update(&t->optimizer, t->table, t->steps,
-                     tri_clip_coefficient(t->norm, t->clip), t->grads,
-                     t->params, t->m, t->v);
-}
-
 tri_status tri_trainer_step(tri_trainer *t, int word, tri_step *out)
 {
     const tri_layout *l = &t->layout;
@@ -127,17 +117,20 @@ tri_status tri_trainer_step(tri_trainer *t, int word, tri_step *out)
     share all = {0};
     tri_status st;
 
-    memset(t->grads, 0, (size_t)t->table->count * sizeof *t->grads);
+    tri_zero_begin(&t->zero);
     st = tri_pipeline_run(&t->pipeline, t->steps,
                           tri_shard_sample(l, t->at.dp, 0), l->micro_batch);
-    tri_tp_reduce(&t->tensor, t->table, t->grads);
-    tri_dp_reduce(&t->data, &t->tied, t->table, t->grads);
+    tri_zero_reduce(&t->zero, &t->tied);
+    tri_embed_end(&t->embed);
     TRI_TRY(t->link);
     TRI_TRY(agree(t, word, st, &all));
     t->first_loss = t->steps ? t->first_loss : all.loss;
     t->norm = sqrt(all.sumsq);
     t->steps++;
-    update(t);
+    tri_embed_update(&t->embed, tri_clip_coefficient(t->norm, t->clip));
+    tri_zero_update(&t->zero, &t->optimizer, t->steps,
+                    tri_clip_coefficient(t->norm, t->clip));
+    TRI_TRY(t->link);
     *out = (tri_step){.completed = 1,
                       .step = t->steps,
                       .step_s = tri_now() - start,

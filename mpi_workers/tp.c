@@ -95,19 +95,26 @@ tri_status tri_tp_alloc(tri_tp *tp, int64_t share, tri_region *region)
 }
 
 /* Tensors that lie one after the other are one sum. */
-void tri_tp_reduce(tri_coll *coll, const tri_tensors *table, tri_real *grads)
+void tri_tp_reduce(tri_coll *coll, const tri_tensors *table, int64_t first,
+                   int64_t count, tri_real *grads)
 {
-    int k = 0;
+    int k = 0, n = table->n;
 
-    while (k < table->n) {
+    while (k < n && table->at[k].offset < first) {
+        k++;
+    }
+    while (n > k && table->at[n - 1].offset >= first + count) {
+        n--;
+    }
+    while (k < n) {
         int64_t from = table->at[k].offset, to = from;
 
-        while (k < table->n && (table->at[k].flags & TRI_TENSOR_TP_PART)) {
+        while (k < n && (table->at[k].flags & TRI_TENSOR_TP_PART)) {
             to = table->at[k].offset + table->at[k].count;
             k++;
         }
         if (to > from) {
-            tri_coll_sum(coll, grads + from, to - from);
+            tri_coll_sum(coll, grads + (from - first), to - from);
         } else {
             k++;
         }

@@ -30,9 +30,11 @@ void tri_sp_products(tri_products *out);
  * TRI_EOOM. */
 tri_status tri_tp_alloc(tri_tp *tp, int64_t share, tri_region *region);
 /*
- * Sum the gradients of the tensors that are TRI_TENSOR_TP_PART over the axis.
- * Sums over the data axis may come before or after.
+ * Sum the gradients of the tensors that are TRI_TENSOR_TP_PART over the axis,
+ * of those in elements [first, first + count) of the flat arrays, which begin
+ * at `grads`.  Sums over the data axis may come before or after.
  */
-void tri_tp_reduce(tri_coll *coll, const tri_tensors *table, tri_real *grads);
+void tri_tp_reduce(tri_coll *coll, const tri_tensors *table, int64_t first,
+                   int64_t count, tri_real *grads);
 
 #endif

@@ -5,10 +5,10 @@
 #define TRI_MPI_WORKERS_TRAINER_INSIDE_H
 
 #include "mpi_workers/coll.h"
-#include "mpi_workers/dp.h"
 #include "mpi_workers/pp.h"
 #include "mpi_workers/tp.h"
 #include "mpi_workers/trainer.h"
+#include "mpi_workers/zero.h"
 
 struct tri_trainer {
     tri_layout layout;
@@ -30,9 +30,12 @@ struct tri_trainer {
     tri_model *model;
     const tri_tensors *table; /* of the model */
     tri_pipeline pipeline;
+    tri_embed embed;
     tri_region *region;
-    tri_real *params, *grads, *m, *v; /* flat arrays */
-    int64_t steps;                    /* done */
+    tri_zero zero;   /* parameters and what belongs to them */
+    tri_watch watch; /* of the model's units, by zero */
+    uint64_t seed;
+    int64_t steps; /* done */
     double norm, first_loss;
     tri_status complaint;
 };

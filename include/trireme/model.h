@@ -99,10 +99,23 @@ TRI_API int64_t tri_tensor_global(const tri_tensor *t, int64_t i);
  * the same numbers. */
 TRI_API void tri_tensors_init(const tri_tensors *table, uint64_t seed,
                               tri_real *params);
+/* The same of elements [first, first + count) of the flat arrays, which begin
+ * at `params`; padding is left alone. */
+TRI_API void tri_tensors_init_part(const tri_tensors *table, uint64_t seed,
+                                   int64_t first, int64_t count,
+                                   tri_real *params);
 /* Sum of squares of `grads` over the tensors without any of the flags in
  * `skip`, in double. */
 TRI_API double tri_tensors_sumsq(const tri_tensors *table,
                                  const tri_real *grads, unsigned skip);
+/* The same of elements [first, first + count), which begin at `grads`. */
+TRI_API double tri_tensors_sumsq_part(const tri_tensors *table, int64_t first,
+                                      int64_t count, const tri_real *grads,
+                                      unsigned skip);
+/* What of `t` is in elements [first, first + count) of the flat arrays: its
+ * elements from *from on.  Returns how many. */
+TRI_API int64_t tri_tensor_within(const tri_tensor *t, int64_t first,
+                                  int64_t count, int64_t *from);
 
 /* ---- split products -------------------------------------------------- */
 

@@ -149,6 +149,20 @@ static tri_status take_ends(tri_model *m, tri_region *region)
                 &m->stats);
 }
 
+/* Where positions turn queries and keys. */
+static tri_status take_turns(tri_model *m, tri_region *region)
+{
+    int64_t T = m->shape.sequence, s = m->shape.hidden / m->shape.heads;
+
+    if (m->shape.rope) {
+        TRI_TRY(take(region, T * s, "workspace", &m->turns));
+        if (m->turns) { /* else it is dry */
+            tri_rope_table(T, s, m->turns);
+        }
+    }
+    return TRI_OK;
+}
+
 tri_status tri_gpt_alloc(tri_model *m, tri_region *region)
 {
     int64_t rows = m->rows, nh = m->mine * m->shape.hidden;
@@ -173,12 +187,7 @@ tri_status tri_gpt_alloc(tri_model *m, tri_region *region)
         TRI_TRY(take(region, nh, what, &m->d_drop));
         TRI_TRY(take_masks(m, region));
     }
-    if (m->shape.rope) {
-        TRI_TRY(take(region,
-                     (int64_t)m->shape.sequence *
-                             (m->shape.hidden / m->shape.heads),
-                     what, &m->turns));
-    }
+    TRI_TRY(take_turns(m, region));
     return take(region, tri_attention_work(m->shape.sequence), what,
                 &m->attention_work);
 }

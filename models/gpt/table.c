@@ -362,8 +362,4 @@ void tri_gpt_bind(tri_model *m, const tri_real *params, tri_real *grads)
         tri_tensors_unit(&m->tensors, unit, &first, &count);
         tri_gpt_bind_unit(m, unit, params + first, grads + first);
     }
-    if (m->shape.rope) {
-        tri_rope_table(m->shape.sequence, m->shape.hidden / m->shape.heads,
-                       m->turns);
-    }
 }

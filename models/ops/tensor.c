@@ -2,7 +2,7 @@
  * The parameter table: offsets, initial values, norms.  It knows how tensors
  * are split but not why, and nothing of the networks that they belong to.
  */
-#include "trireme/model.h"
+#include "models/ops/ops.h"
 
 #include "trireme/rng.h"
 
@@ -111,54 +111,68 @@ static double bell(uint64_t draw)
     return (double)(sum - 2 * 0xffff) / sqrt(4294967295.0 / 3);
 }
 
-static void init_normal(const tri_tensor *t, uint64_t seed, tri_real *x)
+int64_t tri_tensor_within(const tri_tensor *t, int64_t first, int64_t count,
+                          int64_t *from)
+{
+    int64_t end = first + count - t->offset;
+
+    *from = first > t->offset ? first - t->offset : 0;
+    end = end < t->count ? end : t->count;
+    return end > *from ? end - *from : 0;
+}
+
+/* Elements [from, from + n) of `t` into `x`. */
+static void init_normal(const tri_tensor *t, uint64_t seed, int64_t from,
+                        int64_t n, tri_real *x)
 {
     tri_rng rng = tri_rng_stream(seed, t->id, TRI_RNG_INIT);
-    int64_t i;
 
-    for (i = 0; i < t->count; i++) {
-        uint64_t at = (uint64_t)tri_tensor_global(t, i);
+    for (int64_t i = 0; i < n; i++) {
+        uint64_t at = (uint64_t)tri_tensor_global(t, from + i);
 
         x[i] = (tri_real)(t->std * bell(tri_rng_at(&rng, at)));
     }
 }
 
-void tri_tensors_init(const tri_tensors *table, uint64_t seed, tri_real *params)
+void tri_tensors_init_part(const tri_tensors *table, uint64_t seed,
+                           int64_t first, int64_t count, tri_real *params)
 {
-    int64_t i;
-    int k;
-
-    for (k = 0; k < table->n; k++) {
+    for (int k = 0; k < table->n; k++) {
         const tri_tensor *t = &table->at[k];
-        tri_real *x = params + t->offset;
+        int64_t from, n = tri_tensor_within(t, first, count, &from);
+        tri_real *x = params + (t->offset + from - first);
 
-        if (t->init == TRI_INIT_NORMAL) {
-            init_normal(t, seed, x);
+        if (n == 0) {
             continue;
         }
-        for (i = 0; i < t->count; i++) {
+        if (t->init == TRI_INIT_NORMAL) {
+            init_normal(t, seed, from, n, x);
+            continue;
+        }
+        for (int64_t i = 0; i < n; i++) {
             x[i] = t->init == TRI_INIT_ONE ? (tri_real)1 : (tri_real)0;
         }
     }
 }
 
-static double sumsq(const tri_real *x, int64_t n)
+void tri_tensors_init(const tri_tensors *table, uint64_t seed, tri_real *params)
 {
-    double sum[8] = {0};
-    double total = 0;
-    int64_t i;
-    int j;
+    tri_tensors_init_part(table, seed, 0, table->count, params);
+}
 
-    for (i = 0; i + 8 <= n; i += 8) {
-        for (j = 0; j < 8; j++) {
-            sum[j] += (double)x[i + j] * (double)x[i + j];
+double tri_tensors_sumsq_part(const tri_tensors *table, int64_t first,
+                              int64_t count, const tri_real *grads,
+                              unsigned skip)
+{
+    double total = 0;
+
+    for (int k = 0; k < table->n; k++) {
+        const tri_tensor *t = &table->at[k];
+        int64_t from, n = tri_tensor_within(t, first, count, &from);
+
+        if (n > 0 && !(t->flags & skip)) {
+            total += tri_sumsq(grads + (t->offset + from - first), n);
         }
-    }
-    for (; i < n; i++) {
-        sum[0] += (double)x[i] * (double)x[i];
-    }
-    for (j = 0; j < 8; j++) {
-        total += sum[j];
     }
     return total;
 }
@@ -166,17 +180,7 @@ static double sumsq(const tri_real *x, int64_t n)
 double tri_tensors_sumsq(const tri_tensors *table, const tri_real *grads,
                          unsigned skip)
 {
-    double total = 0;
-    int k;
-
-    for (k = 0; k < table->n; k++) {
-        const tri_tensor *t = &table->at[k];
-
-        if (!(t->flags & skip)) {
-            total += sumsq(grads + t->offset, t->count);
-        }
-    }
-    return total;
+    return tri_tensors_sumsq_part(table, 0, table->count, grads, skip);
 }
 
 int tri_models_alive(void)

@@ -34,9 +34,10 @@ TRI_KERNEL(static void, update,
     }
 }
 
-void tri_adamw_update(const tri_adamw *opt, const tri_tensors *table,
-                      int64_t step, double coefficient, const tri_real *grads,
-                      tri_real *params, tri_real *m, tri_real *v)
+void tri_adamw_part(const tri_adamw *opt, const tri_tensors *table,
+                    int64_t step, double coefficient, int64_t first,
+                    int64_t count, const tri_real *grads, tri_real *params,
+                    tri_real *m, tri_real *v)
 {
     double c1 = 1 - pow(opt->beta1, (double)step);
     double c2 = 1 - pow(opt->beta2, (double)step);
@@ -46,16 +47,26 @@ void tri_adamw_update(const tri_adamw *opt, const tri_tensors *table,
                  .root = (tri_real)(1 / sqrt(c2)),
                  .eps = (tri_real)opt->eps,
                  .coefficient = (tri_real)coefficient};
-    int k;
 
-    for (k = 0; k < table->n; k++) {
+    for (int k = 0; k < table->n; k++) {
         const tri_tensor *t = &table->at[k];
+        int64_t from, n = tri_tensor_within(t, first, count, &from);
+        int64_t at = t->offset + from - first;
         int decays = !(t->flags & TRI_TENSOR_NO_DECAY);
 
         s.keep = (tri_real)(decays ? 1 - opt->lr * opt->weight_decay : 1.0);
-        update(&s, t->count, grads + t->offset, params + t->offset,
-               m + t->offset, v + t->offset);
+        if (n > 0) {
+            update(&s, n, grads + at, params + at, m + at, v + at);
+        }
     }
+}
+
+void tri_adamw_update(const tri_adamw *opt, const tri_tensors *table,
+                      int64_t step, double coefficient, const tri_real *grads,
+                      tri_real *params, tri_real *m, tri_real *v)
+{
+    tri_adamw_part(opt, table, step, coefficient, 0, table->count, grads,
+                   params, m, v);
 }
 
 double tri_clip_coefficient(double norm, double clip)

@@ -21,6 +21,12 @@ typedef struct tri_adamw {
 void tri_adamw_update(const tri_adamw *opt, const tri_tensors *table,
                       int64_t step, double coefficient, const tri_real *grads,
                       tri_real *params, tri_real *m, tri_real *v);
+/* The same of elements [first, first + count) of the flat arrays, which begin
+ * at each of those pointers. */
+void tri_adamw_part(const tri_adamw *opt, const tri_tensors *table,
+                    int64_t step, double coefficient, int64_t first,
+                    int64_t count, const tri_real *grads, tri_real *params,
+                    tri_real *m, tri_real *v);
 /* The coefficient that brings a gradient of norm `norm` to at most `clip`;
  * clip <= 0: no limit. */
 double tri_clip_coefficient(double norm, double clip);

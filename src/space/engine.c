@@ -52,7 +52,7 @@ const tri_engine_param tri_engine_params[] = {
     {"virtual",           TRI_INT,  1, 64,      NULL,      INT(1),        NULL},
     {"micro_batch",       TRI_INT,  1, BIG,     NULL,      INT(1),        NULL},
     {"global_batch",      TRI_INT,  1, BIG,     NULL,      NONE,          NULL},
-    {"zero",              TRI_INT,  0, 3,       NULL,      INT(0),        "zero == 0"},
+    {"zero",              TRI_INT,  0, 3,       NULL,      INT(0),        NULL},
     {"schedule",          TRI_WORD, 0, 0,       schedules, WORD("1f1b"),  NULL},
     {"recompute",         TRI_WORD, 0, 0,       recomputes, WORD("none"), NULL},
     {"sequence_parallel", TRI_BOOL, 0, 1,       NULL,      NO,            NULL},

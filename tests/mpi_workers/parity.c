@@ -87,11 +87,14 @@ static tri_status train(MPI_Comm comm, const tri_trainer_setup *setup,
         tri_status st = tri_trainer_step(t, 0, &step);
 
         r->grads[s] = malloc(bytes);
-        if (st != TRI_OK || !r->grads[s]) {
-            tri_trainer_destroy(t);
-            return st ? st : TRI_ENOMEM;
+        assert_non_null(r->grads[s]);
+        if (st == TRI_OK) {
+            st = tri_trainer_whole_grads(t, r->grads[s]);
         }
-        memcpy(r->grads[s], tri_trainer_grads(t), bytes);
+        if (st != TRI_OK) {
+            tri_trainer_destroy(t);
+            return st;
+        }
         r->loss[s] = step.loss;
         r->norm[s] = tri_trainer_norm(t);
     }
@@ -261,12 +264,21 @@ static int judge(MPI_Comm comm, const parity_combination *c, result *r,
     return 1;
 }
 
-/* What computes the same bits: another schedule, and nothing made again.
- * Returns 0 where that is the same combination. */
+/* What computes the same bits: another schedule, nothing made again, another
+ * stage of ZeRO that sums in the same order (with the buckets of stage 3 where
+ * it is that).  Returns 0 where that is the same combination. */
 static int twin_of(const parity_combination *c, parity_combination *out)
 {
     *out = *c;
     out->l.recompute = 0;
+    if (c->l.zero == 1 || tri_shard_micro_batches(&c->l) == 1) {
+        out->l.zero = 0;
+    } else if (c->l.zero == 3) {
+        out->l.zero = 2;
+    }
+    if (c->l.zero == 3) {
+        out->l.bucket_bytes = 1;
+    }
     if (c->l.pp > 1 && c->l.virtual_stages == 1) {
         out->l.schedule = (c->l.schedule + 1) % 2;
     }

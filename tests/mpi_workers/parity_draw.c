@@ -58,6 +58,12 @@ OPTION(even_split, c->l.pp > 1 && c->l.split == 0)
 OPTION(cost_split, c->l.pp > 1 && c->l.split == 1)
 OPTION(sample_1, c->l.micro_batch == 1)
 OPTION(samples, c->l.micro_batch > 1)
+OPTION(zero_1, c->l.zero == 1)
+OPTION(zero_2, c->l.zero == 2)
+OPTION(zero_3, c->l.zero == 3)
+OPTION(accumulated, c->l.zero > 0 && tri_shard_micro_batches(&c->l) > 1)
+OPTION(at_once, c->l.zero > 0 && tri_shard_micro_batches(&c->l) == 1)
+OPTION(small_buckets, c->l.dp > 1 && c->l.bucket_bytes < (1 << 20))
 OPTION(kept, c->l.recompute == 0)
 OPTION(selective, c->l.recompute == 1)
 OPTION(full, c->l.recompute == 2)
@@ -86,6 +92,12 @@ static const option options[] = {
         {"split cost", cost_split},
         {"micro_batch 1", sample_1},
         {"micro_batch > 1", samples},
+        {"zero 1", zero_1},
+        {"zero 2", zero_2},
+        {"zero 3", zero_3},
+        {"zero, accumulating", accumulated},
+        {"zero, not accumulating", at_once},
+        {"small buckets", small_buckets},
         {"recompute none", kept},
         {"recompute selective", selective},
         {"recompute full", full},
@@ -107,6 +119,7 @@ static parity_combination draw(tri_rng *rng)
     static const int sizes[] = {1, 1, 2, 2, 3, 4, 5, 6, 8};
     static const int batches[] = {1, 2, 3, 4, 6, 8, 12, 24};
     static const int chunks[] = {1, 1, 2, 3};
+    static const int buckets[] = {1, 300000, 4 << 20};
     parity_combination c = {.l = {.threads = 1}};
 
     c.l.dp = draw_of(rng, sizes, 9);
@@ -118,6 +131,8 @@ static parity_combination draw(tri_rng *rng)
     c.l.virtual_stages = draw_of(rng, chunks, 4);
     c.l.split = (int)tri_rng_below(rng, 2);
     c.l.sequence_parallel = (int)tri_rng_below(rng, 2);
+    c.l.zero = (int)tri_rng_below(rng, 4);
+    c.l.bucket_bytes = (uint64_t)draw_of(rng, buckets, 3);
     c.l.recompute = (int)tri_rng_below(rng, 3);
     c.model = (int)tri_rng_below(rng, PARITY_MODELS);
     return c;
@@ -176,11 +191,13 @@ void parity_complain(const parity_combination *c, const char *what,
                      double error)
 {
     print_error("dp %d tp %d pp %d virtual %d micro_batch %d schedule %d "
-                "split %d sequence_parallel %d recompute %d model %d: error "
+                "split %d sequence_parallel %d zero %d bucket %d recompute %d "
+                "model %d: error "
                 "%.3g, %s\n",
                 c->l.dp, c->l.tp, c->l.pp, c->l.virtual_stages,
                 c->l.micro_batch, c->l.schedule, c->l.split,
-                c->l.sequence_parallel, c->l.recompute, c->model, error, what);
+                c->l.sequence_parallel, c->l.zero, (int)c->l.bucket_bytes,
+                c->l.recompute, c->model, error, what);
 }
 
 const char *parity_option(int k)

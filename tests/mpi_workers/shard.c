@@ -170,7 +170,11 @@ static void rules(void **state)
     l = one, l.micro_batch = 0;
     refuses(l, 1, "micro_batch");
     l = one, l.zero = 1;
-    refuses(l, 1, "zero");
+    refuses(l, 1, "zero needs dp > 1");
+    l = one, l.zero = 2, l.dp = l.pp = 2;
+    refuses(l, 4, "zero >= 2 needs pp = 1");
+    l.zero = 1;
+    assert_int_equal(tri_shard_check(&gpt, &l, 4), TRI_OK);
     l = one, l.recompute = 3;
     refuses(l, 1, "recompute");
     l = one, l.schedule = 2, l.virtual_stages = 2;

@@ -105,7 +105,7 @@ static void the_manuals_example(void **state)
     assert_string_equal(text, "peak_bytes <= 2 GiB");
     assert_true(tri_study_objective(s, &m, 4) == 100);
     assert_int_equal(s->n_unbuilt, 0);
-    assert_int_equal(s->n_notes, 1); /* zero */
+    assert_int_equal(s->n_notes, 0);
     tri_study_destroy(s);
 }
 
@@ -257,7 +257,7 @@ static void schedulers(void **state)
 
 static void what_is_not_built_is_said(void **state)
 {
-    tri_study *s = read_with("{dp: {int: [1, 2]}, zero: {choice: [0, 1]}}",
+    tri_study *s = read_with("{dp: {int: [1, 2]}, threads: {choice: [1, 2]}}",
                              "exclusive: node\n"
                              "search: {proposer: evolution, predictor: gp}\n");
     tri_why why;
@@ -267,9 +267,9 @@ static void what_is_not_built_is_said(void **state)
     assert_int_equal(s->n_notes, 1);
     assert_string_equal(s->exclusive, "node");
     assert_int_equal(tri_space_count(s->space), 2);
-    assert_int_equal(tri_space_why(s->space, "dp=2,zero=1", &why), TRI_OK);
+    assert_int_equal(tri_space_why(s->space, "dp=2,threads=2", &why), TRI_OK);
     assert_false(why.valid);
-    assert_string_equal(why.rule, "not built yet: zero");
+    assert_string_equal(why.rule, "not built yet: threads");
     assert_int_equal(why.line, 0);
     tri_study_destroy(s);
 }
@@ -284,7 +284,6 @@ static void built_in_rules_by_name(void **state)
             {"dp=3", "global_batch % (dp * micro_batch)"},
             {"zero=1", "zero needs dp > 1"},
             {"zero=2,dp=2,pp=2", "zero >= 2 needs pp = 1"},
-            {"zero=1,dp=2", "not built yet: zero"},
             {"virtual=2", "virtual needs pp > 1"},
             {"virtual=2,pp=2", "virtual needs interleaved"},
             {"virtual=3,pp=2,schedule=interleaved", "layers % (pp * virtual)"},
