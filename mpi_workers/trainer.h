@@ -12,11 +12,8 @@
 #ifndef TRI_MPI_WORKERS_TRAINER_H
 #define TRI_MPI_WORKERS_TRAINER_H
 
-#include "models/data/criteo.h"
 #include "models/optim/optim.h"
-#include "mpi_workers/ckpt.h"
 #include "mpi_workers/coll.h"
-#include "mpi_workers/embed.h"
 #include "mpi_workers/mesh.h"
 #include "mpi_workers/trial_kind.h"
 #include "trireme/model.h"
@@ -24,14 +21,13 @@
 typedef struct tri_trainer tri_trainer;
 
 typedef struct tri_trainer_setup {
-    const tri_model_spec *model; /* built in; borrowed until create ends */
+    const tri_model_spec *model; /* gpt or mlp; borrowed until create ends */
     tri_layout layout;
     uint64_t seed;
     tri_adamw optimizer;
     double clip;               /* norm; <= 0: none */
     const unsigned char *text; /* gpt; borrowed until destroy */
     int64_t text_bytes;
-    const tri_criteo *samples; /* dlrm; NULL: synthetic; as text */
     uint64_t quota_bytes; /* a rank; 0: no limit */
     double limit_s;       /* of making communicators, for the watchdog; 0: no */
     tri_coll_way way;     /* through which its collectives go */
@@ -66,21 +62,7 @@ void tri_trainer_complain(tri_trainer *t, tri_status st);
 /* Collective; NULL is allowed. */
 void tri_trainer_destroy(tri_trainer *t);
 
-/* ---- ckpt_trainer.c: checkpoints (ckpt.h) -------------------------------- */
-
-/* Collective, between steps: parameters, the optimizer's state and how far it
- * has come.  `configuration`: for readers of the file.  [out] bytes: of the
- * file, on rank 0.  Status as of tri_ckpt_save; the trainer goes on. */
-tri_status tri_trainer_save(tri_trainer *t, const char *path, tri_ckpt_way way,
-                            const char *configuration, uint64_t *bytes);
-/* Collective, before the first step: go on from `path`, whatever layout it was
- * written in.  Status as of tri_ckpt_load, and TRI_EMALFORMED for one of
- * another seed; after a failure only destroy is left. */
-tri_status tri_trainer_load(tri_trainer *t, const char *path);
-/* Steps done. */
-int64_t tri_trainer_steps(const tri_trainer *t);
-
-/* Views for tests.  Borrowed until destroy. */
+/* Views for tests and, later, checkpoints.  Borrowed until destroy. */
 const tri_tensors *tri_trainer_tensors(const tri_trainer *t);
 const tri_mesh *tri_trainer_mesh(const tri_trainer *t);
 /* The flat array of parameters; NULL in ZeRO 3, where a rank has a part. */
@@ -90,8 +72,6 @@ tri_real *tri_trainer_params(tri_trainer *t);
  * table].  TRI_ECOMM and its like, of scope group. */
 tri_status tri_trainer_whole_params(tri_trainer *t, tri_real *out);
 tri_status tri_trainer_whole_grads(tri_trainer *t, tri_real *out);
-/* Embedding tables, and their table (ops->sparse). */
-const tri_embed *tri_trainer_embed(const tri_trainer *t);
 uint64_t tri_trainer_high_water(const tri_trainer *t);
 /* Global norm of the gradient of the last step, before clipping. */
 double tri_trainer_norm(const tri_trainer *t);
