@@ -150,6 +150,17 @@ void tri_coll_gather(tri_coll *coll, tri_real *x, int64_t n)
     }
 }
 
+void tri_coll_exchange(tri_coll *coll, const tri_parcels *to, const void *send,
+                       const tri_parcels *from, void *recv, int most)
+{
+    if (is_linked(coll)) {
+        *coll->link = coll->ops->exchange(coll, to, send, from, recv, most);
+    } else if (coll->size == 1) {
+        memcpy((char *)recv + from->at[0], (const char *)send + to->at[0],
+               (size_t)to->bytes[0]);
+    }
+}
+
 void tri_coll_tell(tri_coll *coll, const void *mine, int bytes, void *all)
 {
     if (is_linked(coll)) {

@@ -35,6 +35,9 @@ typedef struct tri_coll_ops {
     tri_status (*reduce_scatter)(tri_coll *coll, tri_real *x, int64_t n);
     tri_status (*gather)(tri_coll *coll, tri_real *x, int64_t n);
     tri_status (*tell)(tri_coll *coll, const void *mine, int bytes, void *all);
+    tri_status (*exchange)(tri_coll *coll, const tri_parcels *to,
+                           const void *send, const tri_parcels *from,
+                           void *recv, int most);
 } tri_coll_ops;
 
 struct tri_coll {
@@ -81,6 +84,11 @@ void tri_coll_part(const tri_coll *coll, int rank, int64_t n, int64_t *first,
 void tri_coll_reduce_scatter(tri_coll *coll, tri_real *x, int64_t n);
 /* Each rank's part of x becomes everybody's. */
 void tri_coll_gather(tri_coll *coll, tri_real *x, int64_t n);
+/* Bytes for every rank from `send`, as `to` says, and those of every rank to
+ * `recv`, as `from` does: at most `most` for one rank from another, the same
+ * number on all. */
+void tri_coll_exchange(tri_coll *coll, const tri_parcels *to, const void *send,
+                       const tri_parcels *from, void *recv, int most);
 /* Small: `bytes` bytes of each rank, at most TRI_COLL_TOLD, by rank into
  * `all`. */
 #define TRI_COLL_TOLD 64

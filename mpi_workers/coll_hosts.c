@@ -474,4 +474,5 @@ const tri_coll_ops tri_coll_hosts = {.name = "shared memory and messages",
                                      .sum = tri_coll_shared_sum,
                                      .reduce_scatter = reduce_scatter,
                                      .gather = gather,
-                                     .tell = tell};
+                                     .tell = tell,
+                                     .exchange = tri_coll_mpi_exchange};

@@ -87,8 +87,22 @@ static tri_status tell(tri_coll *coll, const void *mine, int bytes, void *all)
     return finish(coll, rc, &request);
 }
 
+tri_status tri_coll_mpi_exchange(tri_coll *coll, const tri_parcels *to,
+                                 const void *send, const tri_parcels *from,
+                                 void *recv, int most)
+{
+    MPI_Request request;
+    int rc = MPI_Ialltoallv(send, to->bytes, to->at, MPI_BYTE, recv,
+                            from->bytes, from->at, MPI_BYTE, coll->comm,
+                            &request);
+
+    (void)most;
+    return finish(coll, rc, &request);
+}
+
 const tri_coll_ops tri_coll_mpi = {.name = "mpi",
                                    .sum = sum,
                                    .reduce_scatter = reduce_scatter,
                                    .gather = gather,
-                                   .tell = tell};
+                                   .tell = tell,
+                                   .exchange = tri_coll_mpi_exchange};

@@ -286,8 +286,50 @@ static tri_status tell(tri_coll *c, const void *mine, int bytes, void *all)
     return TRI_OK;
 }
 
+/* Bytes of a piece of `bytes` that go in the round from `at` on. */
+static int64_t piece(int bytes, int64_t at, int64_t some)
+{
+    int64_t left = bytes - at;
+
+    return left < 0 ? 0 : left < some ? left : some;
+}
+
+/* A rank's place in rounds, an even part of it for everyone. */
+static tri_status exchange(tri_coll *c, const tri_parcels *to, const void *send,
+                           const tri_parcels *from, void *recv, int most)
+{
+    int64_t some = c->chunk * REAL / c->size / 64 * 64;
+
+    memcpy((char *)recv + from->at[c->rank],
+           (const char *)send + to->at[c->rank], (size_t)to->bytes[c->rank]);
+    for (int64_t at = 0; at < most; at += some) {
+        uint64_t turn = c->turn++;
+        char *mine = (char *)place(c, turn, c->rank);
+
+        for (int rank = 0; rank < c->size; rank++) {
+            if (rank != c->rank) {
+                memcpy(mine + rank * some,
+                       (const char *)send + to->at[rank] + at,
+                       (size_t)piece(to->bytes[rank], at, some));
+            }
+        }
+        TRI_TRY(tri_shared_barrier(c->shared));
+        for (int rank = 0; rank < c->size; rank++) {
+            const char *theirs = (const char *)place(c, turn, rank);
+
+            if (rank != c->rank) {
+                memcpy((char *)recv + from->at[rank] + at,
+                       theirs + c->rank * some,
+                       (size_t)piece(from->bytes[rank], at, some));
+            }
+        }
+    }
+    return TRI_OK;
+}
+
 const tri_coll_ops tri_coll_shared = {.name = "shared memory",
                                       .sum = tri_coll_shared_sum,
                                       .reduce_scatter = reduce_scatter,
                                       .gather = gather,
-                                      .tell = tell};
+                                      .tell = tell,
+                                      .exchange = exchange};

@@ -9,6 +9,13 @@
 /* By MPI; inside a host; across hosts, by both. */
 extern const tri_coll_ops tri_coll_mpi, tri_coll_shared, tri_coll_hosts;
 
+/* ---- coll_mpi.c ---------------------------------------------------------- */
+
+/* Also across hosts. */
+tri_status tri_coll_mpi_exchange(tri_coll *c, const tri_parcels *to,
+                                 const void *send, const tri_parcels *from,
+                                 void *recv, int most);
+
 /* ---- coll_shared.c ------------------------------------------------------- */
 
 /* Elements that are put into shared memory at a time where `size` ranks of a

@@ -15,6 +15,7 @@
 
 struct tri_trial {
     tri_corpus corpus;
+    tri_criteo samples;
     tri_trainer *trainer;
 };
 
@@ -30,10 +31,27 @@ static tri_status open_corpus(const tri_study *study, tri_corpus *out)
     return tri_corpus_open(path, g->sequence, out);
 }
 
+/* The file is kept for the comparison of ranks; what is trained on are its
+ * samples. */
+static tri_status open_samples(const tri_study *study, tri_trial *t)
+{
+    const tri_dlrm_spec *d = &study->model.u.dlrm;
+    char path[4096];
+
+    if (strcmp(d->data, "synthetic") == 0) {
+        return TRI_OK;
+    }
+    tri_study_resolve(study, d->data, path, sizeof path);
+    TRI_TRY(tri_corpus_open(path, 0, &t->corpus));
+    return tri_criteo_read(t->corpus.bytes, (size_t)t->corpus.n, path,
+                           &t->samples);
+}
+
 static tri_trainer_setup setup_of(const tri_trial_setup *s,
-                                  const tri_corpus *corpus)
+                                  const tri_trial *t)
 {
     const tri_study *study = s->study;
+    const tri_corpus *corpus = &t->corpus;
 
     return (tri_trainer_setup){
             .model = &study->model,
@@ -47,6 +65,7 @@ static tri_trainer_setup setup_of(const tri_trial_setup *s,
             .clip = study->optimizer.clip,
             .text = corpus->bytes,
             .text_bytes = corpus->n,
+            .samples = t->samples.n ? &t->samples : NULL,
             .quota_bytes = s->quota_bytes,
             .limit_s = study->timeouts.startup_s};
 }
@@ -77,6 +96,8 @@ static tri_status open_trial(const tri_trial_setup *setup, tri_trial **out)
         st = TRI_FAIL(TRI_ENOMEM, "no memory for a trial");
     } else if (setup->study->model.kind == TRI_MODEL_GPT) {
         st = open_corpus(setup->study, &t->corpus);
+    } else if (setup->study->model.kind == TRI_MODEL_DLRM) {
+        st = open_samples(setup->study, t);
     }
     st = tri_coll_agree(setup->comm, st);
     if (st != TRI_OK || !t) {
@@ -85,13 +106,14 @@ static tri_status open_trial(const tri_trial_setup *setup, tri_trial **out)
     if (t->corpus.bytes) {
         TRI_TRY_GOTO(st, same_text(setup->comm, &t->corpus), close);
     }
-    s = setup_of(setup, &t->corpus);
+    s = setup_of(setup, t);
     TRI_TRY_GOTO(st, tri_trainer_create(&s, setup->comm, &t->trainer), close);
     *out = t;
     return TRI_OK;
 close:
     if (t) {
         tri_corpus_close(&t->corpus);
+        tri_criteo_close(&t->samples);
         free(t);
     }
     return st;
@@ -109,6 +131,7 @@ static void close_trial(tri_trial *t)
     }
     tri_trainer_destroy(t->trainer);
     tri_corpus_close(&t->corpus);
+    tri_criteo_close(&t->samples);
     free(t);
 }
 

@@ -214,6 +214,28 @@ static tri_status check_mlp(const tri_mlp_spec *m, const tri_layout *l)
     return TRI_OK;
 }
 
+static tri_status check_dlrm(const tri_dlrm_spec *d, const tri_layout *l)
+{
+    int i;
+
+    RULE(d->tables >= 1 && d->tables <= TRI_MAX_TABLES && d->dim >= 1 &&
+                 d->dense >= 1 && d->pooling >= 1 && d->n_bottom >= 0 &&
+                 d->n_bottom <= TRI_MAX_MLP_LAYERS && d->n_top >= 0 &&
+                 d->n_top <= TRI_MAX_MLP_LAYERS,
+         "a size of the model is too small or too large");
+    for (i = 0; i < d->tables; i++) {
+        RULE(d->rows[i] >= 1, "table %d has no rows", i);
+        RULE(l->placing[i] >= 0 && l->placing[i] <= 4,
+             "placement %d of table %d: there is none", l->placing[i], i);
+    }
+    RULE(l->planner >= 0 && l->planner <= 2, "planner %d: there is none",
+         l->planner);
+    RULE(l->tp == 1, "tp == 1 for a dlrm: %d", l->tp);
+    RULE(l->pp == 1, "pp == 1 for a dlrm: %d", l->pp);
+    RULE(l->recompute == 0, "recompute == none for a dlrm");
+    return TRI_OK;
+}
+
 tri_status tri_shard_check(const tri_model_spec *model, const tri_layout *l,
                            int ranks)
 {
@@ -224,6 +246,8 @@ tri_status tri_shard_check(const tri_model_spec *model, const tri_layout *l,
     switch (model->kind) {
     case TRI_MODEL_GPT:
         return check_gpt(&model->u.gpt, l);
+    case TRI_MODEL_DLRM:
+        return check_dlrm(&model->u.dlrm, l);
     case TRI_MODEL_MLP:
         return check_mlp(&model->u.mlp, l);
     default:

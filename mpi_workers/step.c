@@ -77,7 +77,7 @@ static tri_status agree(tri_trainer *t, int word, tri_status st, share *out)
 {
     double loss = t->ops->take_loss(t->model);
     share mine = {.loss = t->at.tp == 0 ? loss : 0,
-                  .sumsq = owned_sumsq(t),
+                  .sumsq = owned_sumsq(t) + t->embed.sumsq,
                   .bytes = tri_region_high_water(t->region),
                   .rss = rss_bytes(),
                   .word = t->mesh.rank == 0 ? word : 0,
@@ -121,11 +121,13 @@ tri_status tri_trainer_step(tri_trainer *t, int word, tri_step *out)
     st = tri_pipeline_run(&t->pipeline, t->steps,
                           tri_shard_sample(l, t->at.dp, 0), l->micro_batch);
     tri_zero_reduce(&t->zero, &t->tied);
+    tri_embed_end(&t->embed);
     TRI_TRY(t->link);
     TRI_TRY(agree(t, word, st, &all));
     t->first_loss = t->steps ? t->first_loss : all.loss;
     t->norm = sqrt(all.sumsq);
     t->steps++;
+    tri_embed_update(&t->embed, tri_clip_coefficient(t->norm, t->clip));
     tri_zero_update(&t->zero, &t->optimizer, t->steps,
                     tri_clip_coefficient(t->norm, t->clip));
     TRI_TRY(t->link);

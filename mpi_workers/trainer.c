@@ -3,6 +3,7 @@
  */
 #include "mpi_workers/trainer_inside.h"
 
+#include "models/dlrm/dlrm.h"
 #include "models/gpt/gpt.h"
 #include "models/mlp/mlp.h"
 #include "models/ops/ops.h"
@@ -52,6 +53,34 @@ static tri_status create_mlp(const tri_trainer_setup *s, const tri_place *place,
     return tri_mlp_create(&shape, place, s->seed, out);
 }
 
+static tri_status create_dlrm(const tri_trainer_setup *s,
+                              const tri_place *place, tri_model **out)
+{
+    const tri_dlrm_spec *d = &s->model->u.dlrm;
+    tri_dlrm_shape shape = {.dense = d->dense,
+                            .tables = d->tables,
+                            .dim = d->dim,
+                            .pooling = d->pooling,
+                            .n_bottom = d->n_bottom,
+                            .n_top = d->n_top,
+                            .zipf = d->zipf,
+                            .samples = s->samples,
+                            .lr = d->lr,
+                            .planner = (tri_planner)s->layout.planner,
+                            .limit_bytes = s->quota_bytes};
+    int i;
+
+    for (i = 0; i < d->tables; i++) {
+        shape.rows[i] = d->rows[i];
+        shape.placing[i] = s->layout.placing[i];
+    }
+    for (i = 0; i < TRI_MAX_MLP_LAYERS; i++) {
+        shape.bottom[i] = d->bottom[i];
+        shape.top[i] = d->top[i];
+    }
+    return tri_dlrm_create(&shape, place, s->seed, out);
+}
+
 static tri_status create_model(tri_trainer *t, const tri_trainer_setup *s)
 {
     const tri_layout *l = &t->layout;
@@ -63,9 +92,14 @@ static tri_status create_model(tri_trainer *t, const tri_trainer_setup *s)
                        .chunk_of = t->schedule.chunk_of,
                        .global_batch = l->global_batch,
                        .recompute = (tri_recompute)l->recompute,
+                       .axis = &t->embed.axis,
                        .products = &t->products,
                        .watch = l->zero >= 2 ? &t->watch : NULL};
 
+    if (s->model->kind == TRI_MODEL_DLRM) {
+        t->ops = &tri_dlrm_ops;
+        return create_dlrm(s, &place, &t->model);
+    }
     if (s->model->kind == TRI_MODEL_MLP) {
         t->ops = &tri_mlp_ops;
         return create_mlp(s, &place, &t->model);
@@ -79,6 +113,7 @@ static tri_status lay_out(tri_trainer *t, tri_region *region)
 {
     TRI_TRY(tri_zero_alloc(&t->zero, region));
     TRI_TRY(tri_tp_alloc(&t->tp, t->ops->port_count(t->model), region));
+    TRI_TRY(tri_embed_alloc(&t->embed, t->ops, t->model, region));
     return t->ops->alloc(t->model, region);
 }
 
@@ -125,6 +160,7 @@ static tri_status plan(tri_trainer *t, const tri_trainer_setup *s, int rank,
                      .part = t->at.tp,
                      .by_rows = l->sequence_parallel};
     tri_tp_products(&t->tp, &t->products);
+    tri_embed_open(&t->embed, &t->data, l->dp, t->at.dp);
     TRI_TRY(tri_schedule_init(&t->shape, t->at.pp, &t->schedule));
     t->watch = (tri_watch){.ctx = &t->zero,
                            .before = tri_zero_before,
@@ -223,6 +259,7 @@ static tri_status build_local(tri_trainer *t, const tri_trainer_setup *s,
     TRI_TRY(check_text(s));
     TRI_TRY(take_memory(t, s->quota_bytes));
     tri_gemm_one_thread();
+    tri_embed_start(&t->embed, s->seed);
     tri_zero_start(&t->zero, s->seed);
     return TRI_OK;
 }
@@ -340,6 +377,11 @@ tri_status tri_trainer_whole_grads(tri_trainer *t, tri_real *out)
 {
     tri_zero_whole_grads(&t->zero, out);
     return t->link;
+}
+
+const tri_embed *tri_trainer_embed(const tri_trainer *t)
+{
+    return &t->embed;
 }
 
 uint64_t tri_trainer_high_water(const tri_trainer *t)

@@ -12,8 +12,10 @@
 #ifndef TRI_MPI_WORKERS_TRAINER_H
 #define TRI_MPI_WORKERS_TRAINER_H
 
+#include "models/data/criteo.h"
 #include "models/optim/optim.h"
 #include "mpi_workers/coll.h"
+#include "mpi_workers/embed.h"
 #include "mpi_workers/mesh.h"
 #include "mpi_workers/trial_kind.h"
 #include "trireme/model.h"
@@ -21,13 +23,14 @@
 typedef struct tri_trainer tri_trainer;
 
 typedef struct tri_trainer_setup {
-    const tri_model_spec *model; /* gpt or mlp; borrowed until create ends */
+    const tri_model_spec *model; /* built in; borrowed until create ends */
     tri_layout layout;
     uint64_t seed;
     tri_adamw optimizer;
     double clip;               /* norm; <= 0: none */
     const unsigned char *text; /* gpt; borrowed until destroy */
     int64_t text_bytes;
+    const tri_criteo *samples; /* dlrm; NULL: synthetic; as text */
     uint64_t quota_bytes; /* a rank; 0: no limit */
     double limit_s;       /* of making communicators, for the watchdog; 0: no */
     tri_coll_way way;     /* through which its collectives go */
@@ -72,6 +75,8 @@ tri_real *tri_trainer_params(tri_trainer *t);
  * table].  TRI_ECOMM and its like, of scope group. */
 tri_status tri_trainer_whole_params(tri_trainer *t, tri_real *out);
 tri_status tri_trainer_whole_grads(tri_trainer *t, tri_real *out);
+/* Embedding tables, and their table (ops->sparse). */
+const tri_embed *tri_trainer_embed(const tri_trainer *t);
 uint64_t tri_trainer_high_water(const tri_trainer *t);
 /* Global norm of the gradient of the last step, before clipping. */
 double tri_trainer_norm(const tri_trainer *t);

@@ -30,6 +30,7 @@ struct tri_trainer {
     tri_model *model;
     const tri_tensors *table; /* of the model */
     tri_pipeline pipeline;
+    tri_embed embed;
     tri_region *region;
     tri_zero zero;   /* parameters and what belongs to them */
     tri_watch watch; /* of the model's units, by zero */

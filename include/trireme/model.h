@@ -168,6 +168,33 @@ typedef struct tri_products {
 /* The products of an axis of one rank. */
 TRI_API const tri_products *tri_products_serial(void);
 
+/* ---- the data axis ---------------------------------------------------- */
+
+/* What each rank gets of a piece of memory, or gives to it. */
+typedef struct tri_parcels {
+    const int *bytes, *at; /* of each rank: how many, and from where */
+} tri_parcels;
+
+/*
+ * What a model does between the ranks of the data axis by itself: parameters
+ * that are split over it (embedding tables).  Every rank calls the same
+ * functions in the same order.  exchange: bytes for every rank from `send`, to
+ * `recv`, at most `most` for one rank from another; this rank's own are copied.
+ * scatter, gather and sum are over n elements, as in tri_products.  Failures
+ * are kept in the same way.
+ */
+typedef void tri_exchange_fn(void *ctx, const tri_parcels *to, const void *send,
+                             const tri_parcels *from, void *recv, int most);
+typedef struct tri_axis {
+    void *ctx;
+    int parts, part; /* size of the axis and this rank's place on it */
+    tri_exchange_fn *exchange;
+    tri_parts_fn *sum, *scatter, *gather;
+} tri_axis;
+
+/* An axis of one rank. */
+TRI_API const tri_axis *tri_axis_serial(void);
+
 /* ---- models ---------------------------------------------------------- */
 
 typedef struct tri_model tri_model; /* each model has its own */
@@ -210,7 +237,7 @@ typedef enum tri_recompute {
 
 /*
  * The place of a model in its layout, common to all models.  Borrowed until
- * destroy: products, chunk_of, watch.
+ * destroy: products, chunk_of, watch, axis.
  *
  * A pipeline is `stages` x `chunks` parts long, and part number
  * chunk x stages + stage is here: with one chunk a stage is a part.  A slot
@@ -226,6 +253,7 @@ typedef struct tri_place {
     tri_recompute recompute;
     const tri_products *products;
     const tri_watch *watch; /* NULL: nobody is told */
+    const tri_axis *axis;   /* of data; NULL: of one rank */
 } tri_place;
 
 /* For models: tell whoever watches. */
@@ -271,6 +299,19 @@ typedef struct tri_model_ops {
     /* Loss of the backward calls since the last take_loss, as a share of the
      * global batch's mean; 0 on all stages but the last. */
     double (*take_loss)(tri_model *model);
+    /*
+     * The rest is for a model with parameters of which a step touches few rows
+     * (embedding tables); all NULL without.  It keeps their gradients and its
+     * optimizer's state itself, in what alloc takes.  `sparse`: their table, a
+     * rank's blocks; units do not count.  bind_sparse: where the flat array of
+     * them is.  sparse_end, collective, after the last backward of a step: sums
+     * the gradients; returns the sum of squares of what this rank owns of them.
+     * sparse_update then takes them times `coefficient`.
+     */
+    const tri_tensors *(*sparse)(const tri_model *model);
+    void (*bind_sparse)(tri_model *model, tri_real *params);
+    double (*sparse_end)(tri_model *model);
+    void (*sparse_update)(tri_model *model, double coefficient);
     /* Tokens of one sample; 0 where the model has none. */
     int64_t (*sample_tokens)(const tri_model *model);
     void (*destroy)(tri_model *model);

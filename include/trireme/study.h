@@ -38,6 +38,21 @@ typedef struct tri_mlp_spec {
     int inputs, hidden, layers, outputs;
 } tri_mlp_spec;
 
+#define TRI_MAX_TABLES     32
+#define TRI_MAX_MLP_LAYERS 8
+
+typedef struct tri_dlrm_spec {
+    int tables, dim; /* embedding tables, and the width of all of them */
+    int rows[TRI_MAX_TABLES];
+    int pooling; /* ids of a table in a sample */
+    int dense;   /* dense features */
+    int bottom[TRI_MAX_MLP_LAYERS], n_bottom; /* hidden layers */
+    int top[TRI_MAX_MLP_LAYERS], n_top;
+    double zipf;      /* exponent of the ids of synthetic samples */
+    double lr;        /* of the tables (row-wise Adagrad) */
+    const char *data; /* "synthetic" or a path, relative to the study file */
+} tri_dlrm_spec;
+
 typedef struct tri_pair { /* a key and its text, in file order */
     const char *key;
     const char *value;
@@ -131,6 +146,7 @@ typedef struct tri_model_spec {
     union {
         tri_gpt_spec gpt;
         tri_mlp_spec mlp;
+        tri_dlrm_spec dlrm;
         tri_process_spec process;
         tri_plugin_spec plugin;
         tri_synthetic_spec synthetic;
@@ -343,6 +359,9 @@ typedef struct tri_layout {
     int split;   /* of layers over stages: 0 even, 1 cost */
     int overlap; /* 0 none, 1 poke, 2 shm */
     uint64_t bucket_bytes;
+    int placing[TRI_MAX_TABLES]; /* of each table: 0 planned, 1 table, 2 row,
+                                  * 3 column, 4 data */
+    int planner;                 /* 0 greedy, 1 size, 2 cost */
     int threads;
     char gemm[16];
 } tri_layout;

@@ -6,12 +6,16 @@
 #include "src/space/study_priv.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const char *const schedules[] = {"gpipe", "1f1b", "interleaved", NULL};
 static const char *const recomputes[] = {"none", "selective", "full", NULL};
 static const char *const splits[] = {"even", "cost", NULL};
 static const char *const overlaps[] = {"none", "poke", "shm", NULL};
+static const char *const placements[] = {"planned", "table", "row",
+                                         "column",  "data",  NULL};
+static const char *const planners[] = {"greedy", "size", "cost", NULL};
 static const char *const gemms[] = {"blas", "own", NULL};
 
 #define INT(n)                                                                 \
@@ -43,6 +47,10 @@ static const char *const gemms[] = {"blas", "own", NULL};
         }                                                                      \
     }
 #define BIG 1000000000
+#define PLACEMENT(k)                                                           \
+    {                                                                          \
+        "placement_" #k, TRI_WORD, 0, 0, placements, NONE, NULL                \
+    }
 
 /* clang-format off */
 const tri_engine_param tri_engine_params[] = {
@@ -61,13 +69,24 @@ const tri_engine_param tri_engine_params[] = {
     {"bucket",            TRI_INT,  1, INT64_MAX, NULL,    INT(4 << 20),  NULL},
     {"threads",           TRI_INT,  1, 4096,    NULL,      INT(1),        "threads == 1"},
     {"gemm",              TRI_WORD, 0, 0,       gemms,     WORD("blas"),  "gemm == blas"},
+    {"planner",           TRI_WORD, 0, 0,       planners,  WORD("greedy"), NULL},
+    {"placement",         TRI_WORD, 0, 0,       placements, WORD("planned"), NULL},
+    PLACEMENT(0),  PLACEMENT(1),  PLACEMENT(2),  PLACEMENT(3),  PLACEMENT(4),
+    PLACEMENT(5),  PLACEMENT(6),  PLACEMENT(7),  PLACEMENT(8),  PLACEMENT(9),
+    PLACEMENT(10), PLACEMENT(11), PLACEMENT(12), PLACEMENT(13), PLACEMENT(14),
+    PLACEMENT(15), PLACEMENT(16), PLACEMENT(17), PLACEMENT(18), PLACEMENT(19),
+    PLACEMENT(20), PLACEMENT(21), PLACEMENT(22), PLACEMENT(23), PLACEMENT(24),
+    PLACEMENT(25), PLACEMENT(26), PLACEMENT(27), PLACEMENT(28), PLACEMENT(29),
+    PLACEMENT(30), PLACEMENT(31),
 };
 
 /* Which models have a rule. */
 enum {
     GPT = 1,
     MLP = 2,
-    ALL = GPT | MLP
+    DLRM = 4,
+    FLAT = MLP | DLRM, /* of one stage, data parallel */
+    ALL = GPT | FLAT
 };
 
 typedef struct rule_row {
@@ -76,10 +95,11 @@ typedef struct rule_row {
 } rule_row;
 
 static const rule_row rule_rows[] = {
-    {MLP, "tp == 1",                       "tp == 1"},
-    {MLP, "pp == 1",                       "pp == 1"},
-    {MLP, "virtual == 1",                  "virtual == 1"},
-    {MLP, "sequence_parallel == false",    "sequence_parallel == false"},
+    {FLAT, "tp == 1",                      "tp == 1"},
+    {FLAT, "pp == 1",                      "pp == 1"},
+    {FLAT, "virtual == 1",                 "virtual == 1"},
+    {FLAT, "sequence_parallel == false",   "sequence_parallel == false"},
+    {DLRM, "recompute == none",            "recompute == none"},
     {GPT, "heads % tp",                    "heads % tp == 0"},
     {GPT, "hidden % tp",                   "hidden % tp == 0"},
     {GPT, "ffn % tp",                      "ffn % tp == 0"},
@@ -99,6 +119,21 @@ static const rule_row rule_rows[] = {
 /* clang-format on */
 
 const int tri_n_engine_params = TRI_COUNT_OF(tri_engine_params);
+_Static_assert(TRI_COUNT_OF(tri_engine_params) <= TRI_ENGINE_MOST,
+               "arrays of values hold all");
+_Static_assert(TRI_MAX_TABLES == 32, "there is a placement for each");
+
+int tri_engine_is_for(const tri_engine_param *p, const tri_model_spec *model)
+{
+    static const char one[] = "placement_";
+
+    if (p->words != placements && p->words != planners) {
+        return 1;
+    }
+    return model->kind == TRI_MODEL_DLRM &&
+           (strncmp(p->name, one, sizeof one - 1) != 0 ||
+            atoi(p->name + sizeof one - 1) < model->u.dlrm.tables);
+}
 
 int tri_model_is_built_in(tri_model_kind kind)
 {
@@ -108,7 +143,10 @@ int tri_model_is_built_in(tri_model_kind kind)
 
 static int model_bit(tri_model_kind kind)
 {
-    return kind == TRI_MODEL_GPT ? GPT : kind == TRI_MODEL_MLP ? MLP : 0;
+    return kind == TRI_MODEL_GPT    ? GPT
+           : kind == TRI_MODEL_MLP  ? MLP
+           : kind == TRI_MODEL_DLRM ? DLRM
+                                    : 0;
 }
 
 tri_value tri_value_of_int(int64_t i)
@@ -235,27 +273,38 @@ tri_status tri_engine_add_sizes(tri_space_builder *b,
 {
     const tri_gpt_spec *g = &model->u.gpt;
     const tri_mlp_spec *m = &model->u.mlp;
+    const tri_dlrm_spec *d = &model->u.dlrm;
     const struct {
         const char *name;
-        int gpt, mlp;
+        int gpt, mlp, dlrm;
     } sizes[] = {
-            {"layers", g->layers, m->layers}, {"hidden", g->hidden, m->hidden},
-            {"heads", g->heads, 0},           {"sequence", g->sequence, 0},
-            {"vocab", g->vocab, 0},           {"ffn", g->ffn, 0},
-            {"inputs", 0, m->inputs},         {"outputs", 0, m->outputs},
+            {"layers", g->layers, m->layers, 0},
+            {"hidden", g->hidden, m->hidden, 0},
+            {"heads", g->heads, 0, 0},
+            {"sequence", g->sequence, 0, 0},
+            {"vocab", g->vocab, 0, 0},
+            {"ffn", g->ffn, 0, 0},
+            {"inputs", 0, m->inputs, 0},
+            {"outputs", 0, m->outputs, 0},
+            {"tables", 0, 0, d->tables},
+            {"dim", 0, 0, d->dim},
+            {"pooling", 0, 0, d->pooling},
+            {"dense", 0, 0, d->dense},
     };
     int i, k;
 
     for (i = 0; i < tri_n_engine_params; i++) {
         const tri_engine_param *p = &tri_engine_params[i];
-        for (k = 0; p->words && p->words[k]; k++) {
+        for (k = 0;
+             tri_engine_is_for(p, model) && p->words && p->words[k]; k++) {
             TRI_TRY(tri_space_add_word(b, p->words[k]));
         }
     }
     for (i = 0; i < TRI_COUNT_OF(sizes); i++) {
-        int n = model->kind == TRI_MODEL_GPT   ? sizes[i].gpt
-                : model->kind == TRI_MODEL_MLP ? sizes[i].mlp
-                                               : 0;
+        int n = model->kind == TRI_MODEL_GPT    ? sizes[i].gpt
+                : model->kind == TRI_MODEL_MLP  ? sizes[i].mlp
+                : model->kind == TRI_MODEL_DLRM ? sizes[i].dlrm
+                                                : 0;
         if (n > 0) {
             TRI_TRY(tri_space_add_constant(b, sizes[i].name,
                                            tri_value_of_int(n)));

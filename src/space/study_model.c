@@ -4,6 +4,7 @@
 #include "src/space/study_priv.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 static const char *const kinds[] = {"gpt",    "dlrm",      "mlp",  "process",
@@ -17,6 +18,10 @@ const char *tri_model_name(tri_model_kind kind)
 #define KEYS(m, keys) tri_reader_keys(m, "model", keys, TRI_COUNT_OF(keys))
 #define SIZE          1000000
 #define NUMBER_BYTES  48
+#define MOST_ROWS     1000000000
+/* Fields of a line of Criteo's. */
+#define CRITEO_DENSE  13
+#define CRITEO_SPARSE 26
 
 /* Of GPT-2's form or of LLaMA's, or of some of both. */
 static tri_status read_form(const tri_yaml *m, tri_gpt_spec *g)
@@ -107,16 +112,113 @@ static tri_status read_mlp(tri_reader *r, const tri_yaml *m)
     return TRI_OK;
 }
 
+/* Rows of all tables, or of each. */
+static tri_status read_rows(const tri_yaml *m, tri_dlrm_spec *d)
+{
+    const tri_yaml *at = tri_yaml_get(m, "rows"), *item;
+    int is_list = at && at->kind == TRI_YAML_LIST, one = 100000, i;
+
+    if (is_list && at->n != d->tables) {
+        return tri_reader_wrong(at, "model.rows",
+                                "a number, or one for each of the tables");
+    }
+    if (!is_list) {
+        TRI_TRY(tri_reader_small(at, "model.rows", 1, MOST_ROWS, &one));
+    }
+    item = is_list ? at->first : NULL;
+    for (i = 0; i < d->tables; i++, item = item ? item->next : NULL) {
+        d->rows[i] = one;
+        TRI_TRY(tri_reader_small(item, "model.rows", 1, MOST_ROWS,
+                                 &d->rows[i]));
+    }
+    return TRI_OK;
+}
+
+/* Widths of hidden layers, input first. */
+static tri_status read_widths(const tri_yaml *m, const char *name, int *out,
+                              int *n)
+{
+    const tri_yaml *at = tri_yaml_get(m, name), *item;
+    char key[NUMBER_BYTES];
+
+    if (!at) {
+        return TRI_OK;
+    }
+    snprintf(key, sizeof key, "model.%s", name);
+    if (at->kind != TRI_YAML_LIST || at->n > TRI_MAX_MLP_LAYERS) {
+        return tri_reader_wrong(at, key, "a list of at most 8 widths");
+    }
+    *n = 0;
+    for (item = at->first; item; item = item->next) {
+        TRI_TRY(tri_reader_small(item, key, 1, SIZE, &out[(*n)++]));
+    }
+    return TRI_OK;
+}
+
+/* A file says how many features there are. */
+static tri_status check_criteo(const tri_yaml *m, const tri_dlrm_spec *d)
+{
+    static const struct {
+        const char *name, *key, *expected;
+        int want;
+    } rows[] = {
+            {"tables", "model.tables", "26, of which a Criteo file has as many",
+             CRITEO_SPARSE},
+            {"dense", "model.dense", "13, of which a Criteo file has as many",
+             CRITEO_DENSE},
+            {"pooling", "model.pooling", "1 where data is a file", 1}};
+    const int found[] = {d->tables, d->dense, d->pooling};
+    int i;
+
+    for (i = 0; i < 3 && strcmp(d->data, "synthetic") != 0; i++) {
+        if (found[i] != rows[i].want) {
+            return tri_reader_wrong(tri_yaml_get(m, rows[i].name), rows[i].key,
+                                    rows[i].expected);
+        }
+    }
+    return TRI_OK;
+}
+
 static tri_status read_dlrm(tri_reader *r, const tri_yaml *m)
 {
-    static const char *const keys[] = {"kind",  "tables", "rows",  "dim",
-                                       "dense", "bottom", "top",   "pooling",
-                                       "data",  "hidden", "layers"};
+    static const char *const keys[] = {
+            "kind", "tables", "rows",    "dim",  "dense", "bottom",
+            "top",  "zipf",   "pooling", "data", "lr"};
+    tri_dlrm_spec d = {.tables = 8,
+                       .dim = 64,
+                       .pooling = 1,
+                       .dense = CRITEO_DENSE,
+                       .bottom = {512, 256},
+                       .n_bottom = 2,
+                       .top = {512, 256},
+                       .n_top = 2,
+                       .zipf = 1.05,
+                       .lr = 0.02,
+                       .data = "synthetic"};
 
     TRI_TRY(KEYS(m, keys));
-    return tri_reader_note(r, 1,
-                           "model kind dlrm is read, but not built yet; the "
-                           "study cannot be run");
+    TRI_TRY(tri_reader_text(tri_yaml_get(m, "data"), "model.data", &d.data));
+    if (strcmp(d.data, "synthetic") != 0) {
+        d.tables = CRITEO_SPARSE;
+    }
+    TRI_TRY(tri_reader_small(tri_yaml_get(m, "tables"), "model.tables", 1,
+                             TRI_MAX_TABLES, &d.tables));
+    TRI_TRY(read_rows(m, &d));
+    TRI_TRY(tri_reader_small(tri_yaml_get(m, "dim"), "model.dim", 1, 4096,
+                             &d.dim));
+    TRI_TRY(tri_reader_small(tri_yaml_get(m, "pooling"), "model.pooling", 1,
+                             4096, &d.pooling));
+    TRI_TRY(tri_reader_small(tri_yaml_get(m, "dense"), "model.dense", 1, SIZE,
+                             &d.dense));
+    TRI_TRY(read_widths(m, "bottom", d.bottom, &d.n_bottom));
+    TRI_TRY(read_widths(m, "top", d.top, &d.n_top));
+    TRI_TRY(tri_reader_real(tri_yaml_get(m, "zipf"), "model.zipf", 0, 10, 0,
+                            &d.zipf));
+    TRI_TRY(tri_reader_real(tri_yaml_get(m, "lr"), "model.lr", 0, 1e6, 1,
+                            &d.lr));
+    TRI_TRY(check_criteo(m, &d));
+    r->study->model.u.dlrm = d;
+    return TRI_OK;
 }
 
 /* An option as the plugin gets it: a plain number in plain digits, whatever its

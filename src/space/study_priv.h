@@ -45,10 +45,16 @@ typedef struct tri_engine_param {
     const char *unbuilt;      /* condition under which it is built, or NULL */
 } tri_engine_param;
 
+/* At most. */
+#define TRI_ENGINE_MOST 64
+
 extern const tri_engine_param tri_engine_params[];
 extern const int tri_n_engine_params;
 /* The engine parameter of that name, NULL if there is none. */
 const tri_engine_param *tri_engine_find(const char *name);
+/* Whether a model has parameter `p`: placements and the planner are dlrm's, and
+ * of those as many as it has tables. */
+int tri_engine_is_for(const tri_engine_param *p, const tri_model_spec *model);
 /* Whether the engine could run with this value; else `expected` says what. */
 int tri_engine_accepts(const tri_engine_param *p, tri_value v, char *expected,
                        size_t bytes);

@@ -234,8 +234,8 @@ static tri_status read_domain(tri_reader *r, const tri_yaml *e, const char *key,
 }
 
 /* A built-in model's parameter must have values that the engine knows. */
-static tri_status check_engine(const tri_yaml *e, const char *key,
-                               const tri_domain *d)
+static tri_status check_engine(const maker *m, const tri_yaml *e,
+                               const char *key, const tri_domain *d)
 {
     const tri_engine_param *p = tri_engine_find(e->key);
     char expected[120], found[80];
@@ -243,7 +243,7 @@ static tri_status check_engine(const tri_yaml *e, const char *key,
     const tri_value *v = d->values;
     int n = d->n_values, i;
 
-    if (!p) {
+    if (!p || !tri_engine_is_for(p, &m->r->study->model)) {
         return TRI_OK;
     }
     if (d->kind == TRI_DOMAIN_FLOAT) {
@@ -303,7 +303,7 @@ static tri_status add_param(maker *m, const tri_yaml *e)
         return tri_reader_wrong(when, key, "a condition after \"when\"");
     }
     if (tri_model_is_built_in(m->r->study->model.kind)) {
-        TRI_TRY(check_engine(e, key, &d));
+        TRI_TRY(check_engine(m, e, key, &d));
         TRI_TRY(check_size(e, key));
     }
     st = tri_space_add_param(m->b, e->key, &d, when ? when->text : NULL,
@@ -337,6 +337,7 @@ static tri_status add_defaults(maker *m)
     for (i = 0; i < tri_n_engine_params; i++) {
         const tri_engine_param *p = &tri_engine_params[i];
         if (p->preset.type != TRI_INACTIVE &&
+            tri_engine_is_for(p, &m->r->study->model) &&
             !tri_yaml_get(m->space, p->name)) {
             TRI_TRY(tri_space_add_constant(m->b, p->name, p->preset));
         }
@@ -390,7 +391,9 @@ static tri_status add_notes(maker *m)
     const tri_yaml *e;
 
     for (e = m->space->first; e; e = e->next) {
-        if (!tri_engine_find(e->key)) {
+        const tri_engine_param *p = tri_engine_find(e->key);
+
+        if (!p || !tri_engine_is_for(p, &m->r->study->model)) {
             TRI_TRY(tri_reader_note(m->r, 0,
                                     "space.%s is no parameter of the engine: "
                                     "it takes part in expressions only",

@@ -56,9 +56,18 @@ static void set_layout(tri_layout *l, const tri_engine_param *p, tri_value v)
                 {"sequence_parallel", &l->sequence_parallel},
                 {"split", &l->split},
                 {"overlap", &l->overlap},
+                {"planner", &l->planner},
                 {"threads", &l->threads}};
     int i;
 
+    if (strncmp(p->name, "placement", 9) == 0) { /* of all, then of one */
+        int one = p->name[9] ? atoi(p->name + 10) : -1;
+
+        for (i = 0; i < TRI_MAX_TABLES; i++) {
+            l->placing[i] =
+                    one < 0 || one == i ? word_index(p, v) : l->placing[i];
+        }
+    }
     if (strcmp(p->name, "bucket") == 0) {
         l->bucket_bytes = (uint64_t)v.u.i;
     } else if (strcmp(p->name, "gemm") == 0) {
@@ -102,14 +111,14 @@ static tri_status to_layout(const tri_value *values, tri_layout *out)
 tri_status tri_study_layout(const tri_study *study, const tri_config *c,
                             tri_layout *out)
 {
-    tri_value values[32];
+    tri_value values[TRI_ENGINE_MOST];
     int i, at;
 
     for (i = 0; i < tri_n_engine_params; i++) {
         const tri_engine_param *p = &tri_engine_params[i];
         values[i] = p->preset;
         at = tri_space_find(study->space, p->name);
-        if (at >= 0) {
+        if (at >= 0 && tri_engine_is_for(p, &study->model)) {
             values[i] = c[at];
         }
     }
@@ -184,10 +193,13 @@ static tri_status judge(const tri_study *study, const tri_value *values)
     TRI_TRY(tri_space_builder_create(&b));
     TRI_TRY_GOTO(st, tri_engine_add_sizes(b, &study->model), done);
     for (i = 0; i < tri_n_engine_params; i++) {
-        TRI_TRY_GOTO(
-                st,
-                tri_space_add_constant(b, tri_engine_params[i].name, values[i]),
-                done);
+        const tri_engine_param *p = &tri_engine_params[i];
+
+        if (values[i].type != TRI_INACTIVE &&
+            tri_engine_is_for(p, &study->model)) {
+            TRI_TRY_GOTO(st, tri_space_add_constant(b, p->name, values[i]),
+                         done);
+        }
     }
     TRI_TRY_GOTO(st,
                  tri_engine_add_rules(study->model.kind, &names, add_rule, b),
@@ -209,17 +221,22 @@ static tri_status set_value(const tri_study *study, const char *name,
     const tri_engine_param *p = tri_engine_find(name);
     tri_yaml node = {TRI_YAML_SCALAR, NULL, 0, 0, text, 1, 0, NULL, NULL, 0, 0};
     char expected[120];
-    const char *names[64], *near;
-    int i;
+    const char *names[TRI_ENGINE_MOST], *near;
+    int i, n = 0;
 
+    if (p && !tri_engine_is_for(p, &study->model)) {
+        p = NULL;
+    }
     if (!p && tri_space_find(study->space, name) >= 0) {
         return TRI_OK; /* a helper of the user's expressions */
     }
     if (!p) {
         for (i = 0; i < tri_n_engine_params; i++) {
-            names[i] = tri_engine_params[i].name;
+            if (tri_engine_is_for(&tri_engine_params[i], &study->model)) {
+                names[n++] = tri_engine_params[i].name;
+            }
         }
-        near = tri_closest(name, names, i);
+        near = tri_closest(name, names, n);
         return TRI_FAIL(TRI_EUNKNOWN, "\"%s\" is no engine parameter%s%s%s",
                         name, near ? "; did you mean \"" : "", near ? near : "",
                         near ? "\"?" : "");
@@ -257,7 +274,7 @@ static tri_status set_values(const tri_study *study, const char *text,
 tri_status tri_study_layout_parse(const tri_study *study, const char *text,
                                   tri_layout *out)
 {
-    tri_value values[32];
+    tri_value values[TRI_ENGINE_MOST];
     tri_pile pile = {NULL, 0};
     tri_layout l;
     tri_status st;
@@ -266,7 +283,9 @@ tri_status tri_study_layout_parse(const tri_study *study, const char *text,
     for (i = 0; i < tri_n_engine_params; i++) {
         values[i] = tri_engine_params[i].preset;
         at = tri_space_find(study->space, tri_engine_params[i].name);
-        if (at >= 0) { /* what the study fixes */
+        if (at >= 0 && tri_engine_is_for(&tri_engine_params[i],
+                                         &study->model)) {
+            /* what the study fixes */
             const tri_domain *d = &tri_space_param(study->space, at)->domain;
             values[i] = d->kind == TRI_DOMAIN_CONST ? d->values[0] : values[i];
         }

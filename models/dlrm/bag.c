@@ -1,0 +1,175 @@
+/*
+ * Kernels of embedding bags and of their interaction.
+ */
+#include "models/dlrm/bags.h"
+
+#include "models/ops/ops.h"
+
+#include <string.h>
+
+#define AHEAD 8 /* ids whose rows are asked for before they are read */
+#define LINE  64
+
+static void ask_for(const tri_plan_shard *s, const tri_real *table, int32_t id)
+{
+    int64_t row = id - s->row;
+    int64_t i;
+
+    if (row >= 0 && row < s->rows) {
+        const char *at = (const char *)(table + row * s->cols);
+
+        for (i = 0; i < s->cols * (int64_t)sizeof *table; i += LINE) {
+            __builtin_prefetch(at + i);
+        }
+    }
+}
+
+TRI_CLONES
+void tri_bag_add(int cols, const tri_real *restrict x, tri_real *restrict y)
+{
+    int i;
+
+    for (i = 0; i < cols; i++) {
+        y[i] += x[i];
+    }
+}
+
+TRI_CLONES
+void tri_bag_axpy(int cols, tri_real a, const tri_real *restrict x,
+                  tri_real *restrict y)
+{
+    int i;
+
+    for (i = 0; i < cols; i++) {
+        y[i] += a * x[i];
+    }
+}
+
+TRI_CLONES
+double tri_bag_squares(int cols, const tri_real *x)
+{
+    tri_real sum = 0;
+    int i;
+
+    for (i = 0; i < cols; i++) {
+        sum += x[i] * x[i];
+    }
+    return (double)sum;
+}
+
+void tri_bag_forward(const tri_plan_shard *s, const tri_real *table, int64_t n,
+                     int pooling, const int32_t *ids, tri_real *out, int64_t ld)
+{
+    int64_t i;
+    int p;
+
+    for (i = 0; i < n; i++) {
+        tri_real *to = out + i * ld;
+        int found = 0;
+
+        if (i + AHEAD < n) {
+            for (p = 0; p < pooling; p++) {
+                ask_for(s, table, ids[(i + AHEAD) * pooling + p]);
+            }
+        }
+        for (p = 0; p < pooling; p++) {
+            int64_t row = ids[i * pooling + p] - s->row;
+
+            if (row < 0 || row >= s->rows) {
+                continue;
+            }
+            if (found++) {
+                tri_bag_add(s->cols, table + row * s->cols, to);
+            } else {
+                memcpy(to, table + row * s->cols, (size_t)s->cols * sizeof *to);
+            }
+        }
+        if (!found) {
+            memset(to, 0, (size_t)s->cols * sizeof *to);
+        }
+    }
+}
+
+/* ---- sorting ------------------------------------------------------------- */
+
+#define DIGIT 11
+#define KINDS (1 << DIGIT)
+
+uint64_t *tri_bag_sort(uint64_t *keys, uint64_t *work, int64_t n, int64_t rows)
+{
+    int64_t places[KINDS], i;
+    int shift, d;
+
+    for (shift = 32; shift < 64 && rows >> (shift - 32); shift += DIGIT) {
+        int64_t at = 0;
+        uint64_t *other = work;
+
+        memset(places, 0, sizeof places);
+        for (i = 0; i < n; i++) {
+            places[keys[i] >> shift & (KINDS - 1)]++;
+        }
+        for (d = 0; d < KINDS; d++) {
+            int64_t count = places[d];
+
+            places[d] = at;
+            at += count;
+        }
+        for (i = 0; i < n; i++) {
+            other[places[keys[i] >> shift & (KINDS - 1)]++] = keys[i];
+        }
+        work = keys;
+        keys = other;
+    }
+    return keys;
+}
+
+/* ---- interaction --------------------------------------------------------- */
+
+TRI_CLONES
+static tri_real dot(int n, const tri_real *x, const tri_real *y)
+{
+    tri_real sum = 0;
+    int i;
+
+    for (i = 0; i < n; i++) {
+        sum += x[i] * y[i];
+    }
+    return sum;
+}
+
+TRI_CLONES
+void tri_pairs_forward(int F, int D, const tri_real *x, tri_real *z)
+{
+    int i, j;
+
+    for (i = 1; i < F; i++) {
+        for (j = 0; j < i; j++) {
+            *z++ = dot(D, x + (int64_t)i * D, x + (int64_t)j * D);
+        }
+    }
+}
+
+TRI_CLONES
+void tri_pairs_backward(int F, int D, const tri_real *restrict x,
+                        const tri_real *restrict dz, tri_real *restrict dx)
+{
+    int i, j, k;
+
+    memset(dx, 0, (size_t)F * (size_t)D * sizeof *dx);
+    for (i = 1; i < F; i++) {
+        const tri_real *xi = x + (int64_t)i * D;
+        tri_real *di = dx + (int64_t)i * D;
+
+        for (j = 0; j < i; j++) {
+            const tri_real *xj = x + (int64_t)j * D;
+            tri_real *dj = dx + (int64_t)j * D;
+            tri_real g = *dz++;
+
+            TRI_IVDEP
+            for (k = 0; k < D; k++) {
+                di[k] += g * xj[k];
+                dj[k] += g * xi[k];
+            }
+        }
+    }
+}
