@@ -152,6 +152,7 @@ static tri_status plan(tri_trainer *t, const tri_trainer_setup *s, int rank,
     t->layout = *l;
     t->at = tri_shard_coord(l, rank);
     t->shape = shape_of(l);
+    t->seed = s->seed;
     t->way = s->way;
     t->optimizer = s->optimizer;
     t->clip = s->clip;
@@ -387,6 +388,11 @@ const tri_embed *tri_trainer_embed(const tri_trainer *t)
 uint64_t tri_trainer_high_water(const tri_trainer *t)
 {
     return tri_region_high_water(t->region);
+}
+
+int64_t tri_trainer_steps(const tri_trainer *t)
+{
+    return t->steps;
 }
 
 double tri_trainer_norm(const tri_trainer *t)

@@ -14,6 +14,7 @@
 
 #include "models/data/criteo.h"
 #include "models/optim/optim.h"
+#include "mpi_workers/ckpt.h"
 #include "mpi_workers/coll.h"
 #include "mpi_workers/embed.h"
 #include "mpi_workers/mesh.h"
@@ -64,6 +65,20 @@ tri_status tri_trainer_step(tri_trainer *t, int word, tri_step *out);
 void tri_trainer_complain(tri_trainer *t, tri_status st);
 /* Collective; NULL is allowed. */
 void tri_trainer_destroy(tri_trainer *t);
+
+/* ---- ckpt_trainer.c: checkpoints (ckpt.h) -------------------------------- */
+
+/* Collective, between steps: parameters, the optimizer's state and how far it
+ * has come.  `configuration`: for readers of the file.  [out] bytes: of the
+ * file, on rank 0.  Status as of tri_ckpt_save; the trainer goes on. */
+tri_status tri_trainer_save(tri_trainer *t, const char *path, tri_ckpt_way way,
+                            const char *configuration, uint64_t *bytes);
+/* Collective, before the first step: go on from `path`, whatever layout it was
+ * written in.  Status as of tri_ckpt_load, and TRI_EMALFORMED for one of
+ * another seed; after a failure only destroy is left. */
+tri_status tri_trainer_load(tri_trainer *t, const char *path);
+/* Steps done. */
+int64_t tri_trainer_steps(const tri_trainer *t);
 
 /* Views for tests and, later, checkpoints.  Borrowed until destroy. */
 const tri_tensors *tri_trainer_tensors(const tri_trainer *t);

@@ -34,7 +34,8 @@ struct tri_trainer {
     tri_region *region;
     tri_zero zero;   /* parameters and what belongs to them */
     tri_watch watch; /* of the model's units, by zero */
-    int64_t steps;   /* done */
+    uint64_t seed;
+    int64_t steps; /* done */
     double norm, first_loss;
     tri_status complaint;
 };
