@@ -65,9 +65,15 @@ int tri_checkpoint_is_name(const tri_study *study, const char *name)
         return 0;
     }
     name += n;
-    return take_number(&name, ".r") && take_number(&name, ".a") &&
-           take_number(&name, ".e") &&
-           (strcmp(name, ".ckpt") == 0 || strcmp(name, ".ckpt" TRI_GONE) == 0);
+    if (!take_number(&name, ".r") || !take_number(&name, ".a") ||
+        !take_number(&name, ".e") || strncmp(name, ".ckpt", 5) != 0) {
+        return 0;
+    }
+    name += 5;
+    if (strncmp(name, TRI_PART, sizeof TRI_PART - 1) == 0) {
+        name += sizeof TRI_PART - 1;
+    }
+    return !*name || strcmp(name, TRI_GONE) == 0;
 }
 
 void tri_checkpoint_path(const tri_study *study, const char *name, char *path,

@@ -13,8 +13,10 @@ int tri_checkpoint_may_be(const tri_study *study);
 /* STUDY.rRUN.aATTEMPT.eEPOCH.ckpt */
 void tri_checkpoint_name(const tri_study *study, int64_t run, int attempt,
                          int epoch, char *name, size_t bytes);
+/* Behind the name of what is still being written. */
+#define TRI_PART ".part"
 /* Whether `name` is one that a study of this name gives, or one that is being
- * removed; only then may it be. */
+ * written or removed; only then may it be. */
 int tri_checkpoint_is_name(const tri_study *study, const char *name);
 /* The absolute path of `name`; "": of the folder. */
 void tri_checkpoint_path(const tri_study *study, const char *name, char *path,

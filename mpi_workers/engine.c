@@ -17,6 +17,8 @@ struct tri_trial {
     tri_corpus corpus;
     tri_criteo samples;
     tri_trainer *trainer;
+    tri_ckpt_way way;
+    char configuration[TRI_CKPT_TEXT]; /* for readers of checkpoints */
 };
 
 static tri_status open_corpus(const tri_study *study, tri_corpus *out)
@@ -86,6 +88,38 @@ static tri_status same_text(MPI_Comm comm, const tri_corpus *corpus)
     return TRI_OK;
 }
 
+static void describe(const tri_trial_setup *s, char *buf, size_t bytes)
+{
+    static const char *const schedules[] = {"gpipe", "1f1b", "interleaved"};
+    const tri_layout *l = &s->layout;
+
+    snprintf(buf, bytes,
+             "study %.200s, trial %lld: dp %d, tp %d, pp %d, virtual %d, "
+             "sequence_parallel %d, zero %d, schedule %s, micro_batch %d, "
+             "global_batch %d",
+             s->study->name, (long long)s->trial, l->dp, l->tp, l->pp,
+             l->virtual_stages, l->sequence_parallel, l->zero,
+             schedules[l->schedule], l->micro_batch, l->global_batch);
+}
+
+/* Go on from the checkpoint, if there is one to go on from. */
+static tri_status resume(const tri_trial_setup *setup, tri_trainer *trainer)
+{
+    if (!setup->checkpoint) {
+        return TRI_OK;
+    }
+    TRI_TRY(tri_trainer_load(trainer, setup->checkpoint));
+    if (tri_trainer_steps(trainer) != setup->first_step) {
+        return TRI_FAIL(TRI_EMALFORMED,
+                        "'%s' is of another run: it has %lld steps behind it, "
+                        "expected %lld",
+                        setup->checkpoint,
+                        (long long)tri_trainer_steps(trainer),
+                        (long long)setup->first_step);
+    }
+    return TRI_OK;
+}
+
 static tri_status open_trial(const tri_trial_setup *setup, tri_trial **out)
 {
     tri_trial *t = calloc(1, sizeof *t);
@@ -108,10 +142,14 @@ static tri_status open_trial(const tri_trial_setup *setup, tri_trial **out)
     }
     s = setup_of(setup, t);
     TRI_TRY_GOTO(st, tri_trainer_create(&s, setup->comm, &t->trainer), close);
+    TRI_TRY_GOTO(st, resume(setup, t->trainer), close);
+    t->way = setup->outlives ? TRI_CKPT_GATHERED : TRI_CKPT_AUTO;
+    describe(setup, t->configuration, sizeof t->configuration);
     *out = t;
     return TRI_OK;
 close:
     if (t) {
+        tri_trainer_destroy(t->trainer);
         tri_corpus_close(&t->corpus);
         tri_criteo_close(&t->samples);
         free(t);
@@ -122,6 +160,18 @@ close:
 static tri_status step(tri_trial *t, int word, tri_step *out)
 {
     return tri_trainer_step(t->trainer, word, out);
+}
+
+static tri_status save(tri_trial *t, const char *path, int drains,
+                       tri_saved *out)
+{
+    uint64_t bytes = 0;
+
+    (void)drains; /* between two steps, whyever they end */
+    TRI_TRY(tri_trainer_save(t->trainer, path, t->way, t->configuration,
+                             &bytes));
+    *out = (tri_saved){.step = tri_trainer_steps(t->trainer), .bytes = bytes};
+    return TRI_OK;
 }
 
 static void close_trial(tri_trial *t)
@@ -138,4 +188,5 @@ static void close_trial(tri_trial *t)
 const tri_trial_ops tri_trial_engine = {.name = "engine",
                                         .open = open_trial,
                                         .step = step,
+                                        .save = save,
                                         .close = close_trial};

@@ -322,7 +322,8 @@ static tri_status go_on(tri_run *r, const decision *d)
         return start_again(r, d);
     }
     tri_run_prepare(r, d->save, NULL);
-    if (!r->ops->save) { /* it starts afresh */
+    if (!r->ops->save || /* it starts afresh */
+        (r->ops == &tri_trial_engine && !r->w->study->objective.learned)) {
         r->last.step = 0;
         if (r->leads) {
             tri_measure_reset(r->measure, 0);
@@ -336,20 +337,15 @@ static tri_status go_on(tri_run *r, const decision *d)
 
 /* ---- a run ------------------------------------------------------------- */
 
-static tri_status open_trial(tri_run *r)
+/* Open the trial from where it comes from. */
+static tri_status open_from(tri_run *r)
 {
-    const tri_assignment *a = r->a;
     tri_trial_setup setup;
     double before;
     tri_status st;
 
-    TRI_TRY(tri_goal_set(r->w->study, &a->layout, a->resource, &r->goal));
-    tri_run_come_from(r, a->checkpoint, a->checkpoint_step);
-    TRI_TRY(tri_run_check_from(r));
-    tri_run_check_rest(r);
-    tri_run_prepare(r, a->save, &setup);
+    tri_run_prepare(r, r->a->save, &setup);
     if (r->leads) {
-        TRI_TRY(tri_measure_create(r->goal.warmup, &r->measure));
         tri_measure_reset(r->measure, setup.first_step);
     }
     r->last.step = setup.first_step;
@@ -357,6 +353,25 @@ static tri_status open_trial(tri_run *r)
     limit_waits(r);
     st = r->ops->open(&setup, &r->trial);
     tri_watchdog_end(before);
+    return st;
+}
+
+static tri_status open_trial(tri_run *r)
+{
+    const tri_assignment *a = r->a;
+    tri_status st;
+
+    TRI_TRY(tri_goal_set(r->w->study, &a->layout, a->resource, &r->goal));
+    tri_run_come_from(r, a->checkpoint, a->checkpoint_step);
+    TRI_TRY(tri_run_check_from(r));
+    tri_run_check_rest(r);
+    if (r->leads) {
+        TRI_TRY(tri_measure_create(r->goal.warmup, &r->measure));
+    }
+    st = open_from(r);
+    if (tri_run_leave_from(r, st)) {
+        st = open_from(r);
+    }
     return st;
 }
 

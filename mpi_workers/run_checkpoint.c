@@ -50,6 +50,20 @@ tri_status tri_run_check_from(tri_run *r)
     return TRI_OK;
 }
 
+int tri_run_leave_from(tri_run *r, tri_status st)
+{
+    if (!r->from[0] ||
+        (st != TRI_ENOTFOUND && st != TRI_EVERSION && st != TRI_EMALFORMED)) {
+        return 0;
+    }
+    if (r->leads) {
+        TRI_LOG(TRI_LOG_WARN, "run %lld starts afresh: %s",
+                (long long)r->number, tri_error_last()->sentence);
+    }
+    tri_run_come_from(r, NULL, 0);
+    return 1;
+}
+
 /* What is learned is told after any step; a rate needs steps beyond the
  * warm-up. */
 static int64_t least_left(const tri_run *r)
@@ -113,7 +127,8 @@ void tri_run_prepare(tri_run *r, int saves, tri_trial_setup *setup)
                                .warmup_steps = r->goal.warmup,
                                .base = r->w->base,
                                .checkpoint = r->from[0] ? r->from : NULL,
-                               .save_to = r->save_to[0] ? r->save_to : NULL};
+                               .save_to = r->save_to[0] ? r->save_to : NULL,
+                               .outlives = r->w->outlives};
 }
 
 /* A trainer that never saves is warned of once a rank. */

@@ -85,6 +85,9 @@ void tri_run_tell_saved(tri_run *r);
 void tri_run_come_from(tri_run *r, const char *name, int64_t step);
 /* Collective: see that it is there, else start afresh.  Scope group only. */
 tri_status tri_run_check_from(tri_run *r);
+/* Whether opening failed with `st` for the checkpoint's own sake; then the
+ * trial starts afresh. */
+int tri_run_leave_from(tri_run *r, tri_status st);
 /* A checkpoint that leaves too little to measure is not gone on from. */
 void tri_run_check_rest(tri_run *r);
 /* The run under way may be asked to save itself when `saves` says.  [out]

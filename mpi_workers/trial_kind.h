@@ -52,6 +52,7 @@ typedef struct tri_trial_setup {
     const struct tri_process_base *base; /* processes; NULL: none was made */
     const char *save_to; /* where a checkpoint is to be written, once; there
                           * is nothing yet.  NULL: none is wanted */
+    int outlives;        /* survival level heartbeat: no wait without an end */
 } tri_trial_setup;
 
 /* A checkpoint that was written. */
@@ -83,7 +84,9 @@ typedef struct tri_step {
 typedef struct tri_trial_ops {
     const char *name;
     /* Collective over setup->comm.  [out] *out owned, freed by close; not
-     * written on failure (and nothing is left behind). */
+     * written on failure (and nothing is left behind).  TRI_ENOTFOUND,
+     * TRI_EVERSION, TRI_EMALFORMED: of the checkpoint; the run then starts
+     * afresh. */
     tri_status (*open)(const tri_trial_setup *setup, tri_trial **out);
     /* Collective.  Returns after one step, or after at most 20 ms without
      * one.  `word` is read on the leader only. */

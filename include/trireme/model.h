@@ -51,9 +51,11 @@ enum {
                                * gradient is the sum of both */
     TRI_TENSOR_TIED_COPY = 8, /* ... and this is the one that norms and
                                * checkpoints do not count */
-    TRI_TENSOR_TP_PART = 16   /* a TP_COPY whose gradient is here of this
+    TRI_TENSOR_TP_PART = 16,  /* a TP_COPY whose gradient is here of this
                                * rank's rows only: the step sums it over the
                                * tensor axis */
+    TRI_TENSOR_DP_COPY = 32   /* of `sparse`: whole on every rank of the data
+                               * axis */
 };
 
 typedef struct tri_tensor {
@@ -312,6 +314,9 @@ typedef struct tri_model_ops {
     void (*bind_sparse)(tri_model *model, tri_real *params);
     double (*sparse_end)(tri_model *model);
     void (*sparse_update)(tri_model *model, double coefficient);
+    /* The optimizer's state of tensor `k` of sparse: a number for each of its
+     * rows here, the same on all ranks that have columns of the row. */
+    tri_real *(*sparse_state)(tri_model *model, int k);
     /* Tokens of one sample; 0 where the model has none. */
     int64_t (*sample_tokens)(const tri_model *model);
     void (*destroy)(tri_model *model);

@@ -110,7 +110,8 @@ static tri_status add_tensor(tri_bags *b, const tri_plan_shard *s,
                     .len = by_row ? s->rows : s->cols,
                     .init = TRI_INIT_NORMAL,
                     .std = 1 / sqrt(3 * (double)rows),
-                    .flags = TRI_TENSOR_NO_DECAY | TRI_TENSOR_TP_COPY};
+                    .flags = TRI_TENSOR_NO_DECAY | TRI_TENSOR_TP_COPY |
+                             (how == TRI_PLACE_DATA ? TRI_TENSOR_DP_COPY : 0)};
 
     snprintf(t.name, sizeof t.name, "table.%d", s->table);
     return tri_tensors_add(&b->table, &t);

@@ -449,6 +449,11 @@ static void sparse_update(tri_model *m, double coefficient)
     tri_bags_update(&m->bags, coefficient);
 }
 
+static tri_real *sparse_state(tri_model *m, int k)
+{
+    return m->bags.blocks[k].state;
+}
+
 static double take_loss(tri_model *m)
 {
     double loss = m->loss;
@@ -487,5 +492,6 @@ const tri_model_ops tri_dlrm_ops = {.name = "dlrm",
                                     .bind_sparse = bind_sparse,
                                     .sparse_end = sparse_end,
                                     .sparse_update = sparse_update,
+                                    .sparse_state = sparse_state,
                                     .sample_tokens = none,
                                     .destroy = destroy};

@@ -15,17 +15,27 @@
 #define TMPFS_TYPE 0x01021994
 #define RAMFS_TYPE 0x858458f6
 
-static int may_save(const tri_study *study)
-{
-    return study->model.kind == TRI_MODEL_PROCESS &&
-           study->model.u.process.resume &&
-           strcmp(study->checkpoints.policy, "never") != 0;
-}
-
 static int keeps_any(const tri_study *study)
 {
     return study->objective.learned ||
            strcmp(study->checkpoints.policy, "always") == 0;
+}
+
+/* The engine saves its trainings by itself, where anything goes on from it. */
+static int is_built_in(const tri_study *study)
+{
+    return (study->model.kind == TRI_MODEL_GPT ||
+            study->model.kind == TRI_MODEL_DLRM ||
+            study->model.kind == TRI_MODEL_MLP) &&
+           keeps_any(study);
+}
+
+static int may_save(const tri_study *study)
+{
+    int is_process = study->model.kind == TRI_MODEL_PROCESS;
+    int can = is_process ? study->model.u.process.resume : is_built_in(study);
+
+    return can && strcmp(study->checkpoints.policy, "never") != 0;
 }
 
 /* Cut `path` to what there is of it; returns whether that is all. */

@@ -30,3 +30,7 @@ tri_add_test(engine_wait SOURCES wait.c LINK tri_worker NPROCS 4)
 foreach(n 2 5)
     tri_add_test(engine_coll_${n} SOURCES coll.c LINK tri_worker NPROCS ${n})
 endforeach()
+# Checkpoints.
+tri_add_test(engine_ckpt_cut SOURCES ckpt_cut.c LINK tri_worker_f64)
+tri_add_test(engine_ckpt SOURCES ckpt.c parity_draw.c LINK tri_worker_f64 m
+        NPROCS 8 TIMEOUT 300)
