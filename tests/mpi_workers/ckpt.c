@@ -16,6 +16,7 @@
 #include "tests/mpi_workers/parity_draw.h"
 
 #include "tests/tri_cmocka.h"
+#include "trireme/rng.h"
 
 #include <fcntl.h>
 #include <math.h>
@@ -229,6 +230,90 @@ static void pairs(void **state)
     assert_int_equal(tri_trainers_alive() + tri_mesh_alive(), 0);
 }
 
+/* ---- dlrm ---------------------------------------------------------------- */
+
+static tri_model_spec dlrm(void)
+{
+    return (tri_model_spec){.kind = TRI_MODEL_DLRM,
+                            .u.dlrm = {.tables = 5,
+                                       .dim = 64,
+                                       .rows = {50, 7, 300, 1, 90},
+                                       .pooling = 2,
+                                       .dense = 6,
+                                       .bottom = {17},
+                                       .n_bottom = 1,
+                                       .top = {20},
+                                       .n_top = 1,
+                                       .zipf = 1.2,
+                                       .lr = 0.05,
+                                       .data = "synthetic"}};
+}
+
+static tri_layout draw_placed(tri_rng *rng)
+{
+    static const int ranks[] = {1, 2, 3, 4, 6, 8};
+    tri_layout l = one_rank();
+
+    l.dp = ranks[tri_rng_below(rng, 6)];
+    l.micro_batch = PARITY_BATCH / l.dp;
+    l.zero = l.dp > 1 ? (int)tri_rng_below(rng, 3) : 0;
+    l.planner = (int)tri_rng_below(rng, 3);
+    for (int i = 0; i < 5; i++) {
+        l.placing[i] = (int)tri_rng_below(rng, 5);
+    }
+    return l;
+}
+
+/* Steps of one layout, saved; and the rest of another, loaded. */
+static void run_placed(tri_layout l, int loads, curve *c)
+{
+    MPI_Comm comm = first_ranks(l.dp);
+    tri_model_spec model = dlrm();
+    tri_trainer_setup setup = setup_of(&model, l);
+    tri_trainer *t = NULL;
+    uint64_t bytes;
+
+    if (comm != MPI_COMM_NULL) {
+        assert_int_equal(tri_trainer_create(&setup, comm, &t), TRI_OK);
+        if (loads) {
+            assert_int_equal(tri_trainer_load(t, path), TRI_OK);
+        } else {
+            steps(t, 0, SAVED, c);
+            assert_int_equal(
+                    tri_trainer_save(t, path, TRI_CKPT_GATHERED, "", &bytes),
+                    TRI_OK);
+        }
+        steps(t, SAVED, STEPS, c);
+        tri_trainer_destroy(t);
+        MPI_Comm_free(&comm);
+    }
+    wait_for_all();
+}
+
+/* Tables and their optimizer's state, from any placing to any other. */
+static void placings(void **state)
+{
+    tri_rng rng = tri_rng_stream(the_seed, 1, TRI_RNG_TEST);
+    double worst = 0;
+
+    (void)state;
+    for (int k = 0; k < 12; k++) {
+        tri_layout a = draw_placed(&rng);
+        tri_layout b = draw_placed(&rng);
+        curve before = {0};
+        curve after = {0};
+
+        run_placed(a, 0, &before);
+        run_placed(b, 1, &after);
+        worst = fmax(worst, rank ? 0 : error_of(&after, &before, SAVED));
+    }
+    if (rank == 0) {
+        unlink(path);
+        print_message("12 pairs of placings: largest error %.2g\n", worst);
+    }
+    assert_true(worst <= 1e-10);
+}
+
 /* ---- bad files ----------------------------------------------------------- */
 
 static tri_layout two_ranks(void)
@@ -344,9 +429,9 @@ static void no_room(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(pairs),
-                                       cmocka_unit_test(bad_files),
-                                       cmocka_unit_test(no_room)};
+    const struct CMUnitTest tests[] = {
+            cmocka_unit_test(pairs), cmocka_unit_test(placings),
+            cmocka_unit_test(bad_files), cmocka_unit_test(no_room)};
     int failed;
 
     MPI_Init(&argc, &argv);

@@ -34,3 +34,11 @@ endforeach()
 tri_add_test(engine_ckpt_cut SOURCES ckpt_cut.c LINK tri_worker_f64)
 tri_add_test(engine_ckpt SOURCES ckpt.c parity_draw.c LINK tri_worker_f64 m
         NPROCS 8 TIMEOUT 300)
+# A thousand failures.
+tri_add_test(engine_contain SOURCES contain.c LINK tri_worker m NPROCS 4
+        TIMEOUT 300)
+foreach(call malloc calloc realloc strdup free mmap munmap)
+    if(TARGET engine_contain)
+        target_link_options(engine_contain PRIVATE -Wl,--wrap=${call})
+    endif()
+endforeach()
