@@ -24,8 +24,9 @@ static void ask_for(const tri_plan_shard *s, const tri_real *table, int32_t id)
     }
 }
 
-TRI_CLONES
-void tri_bag_add(int cols, const tri_real *restrict x, tri_real *restrict y)
+TRI_KERNEL(void, tri_bag_add,
+           (int cols, const tri_real *restrict x, tri_real *restrict y),
+           (cols, x, y))
 {
     int i;
 
@@ -34,9 +35,10 @@ void tri_bag_add(int cols, const tri_real *restrict x, tri_real *restrict y)
     }
 }
 
-TRI_CLONES
-void tri_bag_axpy(int cols, tri_real a, const tri_real *restrict x,
-                  tri_real *restrict y)
+TRI_KERNEL(void, tri_bag_axpy,
+           (int cols, tri_real a, const tri_real *restrict x,
+            tri_real *restrict y),
+           (cols, a, x, y))
 {
     int i;
 
@@ -45,8 +47,8 @@ void tri_bag_axpy(int cols, tri_real a, const tri_real *restrict x,
     }
 }
 
-TRI_CLONES
-double tri_bag_squares(int cols, const tri_real *x)
+TRI_KERNEL(static void, squares, (int cols, const tri_real *x, double *out),
+           (cols, x, out))
 {
     tri_real sum = 0;
     int i;
@@ -54,7 +56,15 @@ double tri_bag_squares(int cols, const tri_real *x)
     for (i = 0; i < cols; i++) {
         sum += x[i] * x[i];
     }
-    return (double)sum;
+    *out = (double)sum;
+}
+
+double tri_bag_squares(int cols, const tri_real *x)
+{
+    double sum = 0;
+
+    squares(cols, x, &sum);
+    return sum;
 }
 
 void tri_bag_forward(const tri_plan_shard *s, const tri_real *table, int64_t n,
@@ -125,50 +135,58 @@ uint64_t *tri_bag_sort(uint64_t *keys, uint64_t *work, int64_t n, int64_t rows)
 
 /* ---- interaction --------------------------------------------------------- */
 
-TRI_CLONES
-static tri_real dot(int n, const tri_real *x, const tri_real *y)
+/* Of a batch, so that the path is chosen once for it. */
+TRI_KERNEL(void, tri_pairs_forward,
+           (int64_t n, int F, int D, const tri_real *restrict x, int64_t ld,
+            tri_real *restrict z),
+           (n, F, D, x, ld, z))
 {
-    tri_real sum = 0;
-    int i;
+    int64_t s;
+    int i, j, k;
 
-    for (i = 0; i < n; i++) {
-        sum += x[i] * y[i];
-    }
-    return sum;
-}
+    for (s = 0; s < n; s++) {
+        const tri_real *one = x + s * F * D;
+        tri_real *to = z + s * ld;
 
-TRI_CLONES
-void tri_pairs_forward(int F, int D, const tri_real *x, tri_real *z)
-{
-    int i, j;
+        for (i = 1; i < F; i++) {
+            for (j = 0; j < i; j++) {
+                const tri_real *a = one + (int64_t)i * D;
+                const tri_real *b = one + (int64_t)j * D;
+                tri_real sum = 0;
 
-    for (i = 1; i < F; i++) {
-        for (j = 0; j < i; j++) {
-            *z++ = dot(D, x + (int64_t)i * D, x + (int64_t)j * D);
+                for (k = 0; k < D; k++) {
+                    sum += a[k] * b[k];
+                }
+                *to++ = sum;
+            }
         }
     }
 }
 
-TRI_CLONES
-void tri_pairs_backward(int F, int D, const tri_real *restrict x,
-                        const tri_real *restrict dz, tri_real *restrict dx)
+TRI_KERNEL(void, tri_pairs_backward,
+           (int64_t n, int F, int D, const tri_real *restrict x,
+            const tri_real *restrict dz, int64_t ld, tri_real *restrict dx),
+           (n, F, D, x, dz, ld, dx))
 {
+    int64_t s;
     int i, j, k;
 
-    memset(dx, 0, (size_t)F * (size_t)D * sizeof *dx);
-    for (i = 1; i < F; i++) {
-        const tri_real *xi = x + (int64_t)i * D;
-        tri_real *di = dx + (int64_t)i * D;
+    for (s = 0; s < n; s++) {
+        const tri_real *one = x + s * F * D, *d = dz + s * ld;
+        tri_real *to = dx + s * F * D;
 
-        for (j = 0; j < i; j++) {
-            const tri_real *xj = x + (int64_t)j * D;
-            tri_real *dj = dx + (int64_t)j * D;
-            tri_real g = *dz++;
+        for (k = 0; k < F * D; k++) {
+            to[k] = 0;
+        }
+        for (i = 1; i < F; i++) {
+            for (j = 0; j < i; j++) {
+                tri_real g = *d++;
 
-            TRI_IVDEP
-            for (k = 0; k < D; k++) {
-                di[k] += g * xj[k];
-                dj[k] += g * xi[k];
+                TRI_IVDEP
+                for (k = 0; k < D; k++) {
+                    to[i * D + k] += g * one[j * D + k];
+                    to[j * D + k] += g * one[i * D + k];
+                }
             }
         }
     }

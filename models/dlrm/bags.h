@@ -87,10 +87,11 @@ double tri_bag_squares(int cols, const tri_real *x);
 /* y += a x. */
 void tri_bag_axpy(int cols, tri_real a, const tri_real *x, tri_real *y);
 
-/* Dot products of all pairs i > j of the F vectors of a sample, in the order
- * (1,0), (2,0), (2,1) ..., to z[F (F - 1) / 2]; and back, dx written. */
-void tri_pairs_forward(int F, int D, const tri_real *x, tri_real *z);
-void tri_pairs_backward(int F, int D, const tri_real *x, const tri_real *dz,
-                        tri_real *dx);
+/* Of n samples: dot products of all pairs i > j of the F vectors, in the order
+ * (1,0), (2,0), (2,1) ..., to z[ld] of each; and back, dx written. */
+void tri_pairs_forward(int64_t n, int F, int D, const tri_real *x, int64_t ld,
+                       tri_real *z);
+void tri_pairs_backward(int64_t n, int F, int D, const tri_real *x,
+                        const tri_real *dz, int64_t ld, tri_real *dx);
 
 #endif

@@ -376,8 +376,8 @@ static void interact(const tri_model *m, slot *s)
         for (k = 0; k < D; k++) {
             x[k] = to[k] = bottom[k];
         }
-        tri_pairs_forward(F, D, x, to + D);
     }
+    tri_pairs_forward(m->place.micro_batch, F, D, s->x, width, s->pairs + D);
 }
 
 /* d_this: gradient of what the top saw; then that of the bottom's output. */
@@ -386,11 +386,12 @@ static void interact_back(tri_model *m, const slot *s)
     int F = m->shape.tables + 1, D = m->shape.dim, k;
     int64_t width = m->top.width[0], i;
 
+    tri_pairs_backward(m->place.micro_batch, F, D, s->x, m->d_this + D, width,
+                       m->d_x);
     for (i = 0; i < m->place.micro_batch; i++) {
         const tri_real *d = m->d_this + i * width;
-        tri_real *dx = m->d_x + i * F * D;
+        const tri_real *dx = m->d_x + i * F * D;
 
-        tri_pairs_backward(F, D, s->x + i * F * D, d + D, dx);
         for (k = 0; k < D; k++) {
             m->d_next[i * D + k] = dx[k] + d[k];
         }

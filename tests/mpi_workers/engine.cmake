@@ -19,6 +19,8 @@ if(TARGET engine_parity)
 endif()
 tri_add_test(engine_parity_f32 SOURCES parity.c parity_draw.c
         LINK tri_worker m NPROCS 8)
+tri_add_test(engine_dlrm SOURCES dlrm.c LINK tri_worker_f64 m NPROCS 8
+        TIMEOUT 300)
 tri_add_test(engine_trainer SOURCES trainer.c LINK tri_worker m NPROCS 4)
 tri_add_test(engine_no_alloc SOURCES no_alloc.c LINK tri_worker NPROCS 4)
 target_link_options(engine_no_alloc PRIVATE -Wl,--wrap=malloc
