@@ -29,7 +29,7 @@ gpt) model='layers: 2, hidden: 32, heads: 4, sequence: 32, vocab: 256, data: bui
 mlp) model='inputs: 16, hidden: 32, layers: 2, outputs: 4' batch=64 ;;
 dlrm) model='tables: 4, rows: 500, dim: 16, pooling: 2, bottom: [16], top: [16]' batch=64 ;;
 esac
-steps=3000
+steps=2000 # no more than a run keeps one by one
 cat > study.yaml <<END
 study: trained
 seed: 5
