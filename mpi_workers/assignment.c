@@ -51,7 +51,8 @@ static tri_status copy_ranks(tri_assignment *a, const tri_worker *w,
 static int is_built_in(const tri_study *study)
 {
     return study->model.kind == TRI_MODEL_GPT ||
-           study->model.kind == TRI_MODEL_MLP;
+           study->model.kind == TRI_MODEL_MLP ||
+           study->model.kind == TRI_MODEL_DLRM;
 }
 
 static tri_status read_config(tri_assignment *a, const tri_worker *w,

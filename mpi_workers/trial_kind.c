@@ -18,6 +18,7 @@ static const struct {
 } kinds[] = {
         {TRI_MODEL_GPT, &tri_trial_engine},
         {TRI_MODEL_MLP, &tri_trial_engine},
+        {TRI_MODEL_DLRM, &tri_trial_engine},
         {TRI_MODEL_SYNTHETIC, &tri_trial_synthetic},
         {TRI_MODEL_TABLE, &tri_trial_synthetic},
         {TRI_MODEL_PROCESS, &tri_trial_process},

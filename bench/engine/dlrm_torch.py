@@ -125,8 +125,6 @@ def main():
     batch = int(sys.argv[1]) if len(sys.argv) > 1 else 1024
     steps = int(sys.argv[2]) if len(sys.argv) > 2 else 20
     out = {"batch": batch, "torch": torch.__version__,
-           "capability": torch.backends.cpu.get_cpu_capability()
-           if hasattr(torch.backends.cpu, "get_cpu_capability") else "",
            "torch_cpu_s": float("inf")}
     mine = []
     for _ in range(3 if len(sys.argv) > 3 else 1):

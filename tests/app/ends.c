@@ -130,34 +130,6 @@ static void damage_is_said_and_recovered_from(void **state)
 
 /* ---- before anything is made ------------------------------------------- */
 
-static void refuse(const char *name, const char *model, const char *more)
-{
-    char text[1024];
-    char file[64];
-
-    snprintf(file, sizeof file, "%s.yaml", name);
-    snprintf(text, sizeof text,
-             "study: %s\n"
-             "model: %s\n"
-             "space: {a: {int: [1, 4]}}\n"
-             "objective: {minimize: loss}\n"
-             "budget: {trials: 2}\n%s",
-             name, model, more);
-    cli_write(file, text);
-    expect_text(cli_mpirun(2, "tune %s --json", file), 1, "\"not-built\"");
-    expect_nothing(name);
-    expect_text(cli_mpirun(2, "tune %s --resume", file), 1, "not built yet");
-    expect_nothing(name);
-    expect_text(cli_run("sim %s --workers 2 --json", file), 1, "\"not-built\"");
-    expect_nothing(name);
-}
-
-static void what_is_not_built_is_refused(void **state)
-{
-    (void)state;
-    refuse("dlrm", "{kind: dlrm}", "");
-}
-
 /* Seen only when the first configuration is drawn: the study that was begun
  * for it goes again, and the corrected one needs no other name. */
 static void a_search_that_cannot_begin_leaves_nothing(void **state)
@@ -305,7 +277,6 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
             cmocka_unit_test(a_second_opening_overtakes),
             cmocka_unit_test(damage_is_said_and_recovered_from),
-            cmocka_unit_test(what_is_not_built_is_refused),
             cmocka_unit_test(a_search_that_cannot_begin_leaves_nothing),
             cmocka_unit_test(a_failing_baseline_is_named),
             cmocka_unit_test(nothing_runs_after_the_end),
