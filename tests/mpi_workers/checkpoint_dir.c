@@ -101,6 +101,7 @@ static void names(void **state)
             "as.r1.r2.a0.e1.ckpt",
             "s.r1.r-2.a0.e1.ckpt",
             "s.r1.r2.a0.e1.ckpt.gone.gone",
+            "s.r1.r2.a0.e1.ckpt.part.part",
     };
     static const char bare[] = "study: s\nmodel: {kind: synthetic}\n"
                                "space: {x: {int: [0, 3]}}\n"
@@ -114,6 +115,9 @@ static void names(void **state)
     assert_string_equal(name, "s.r1.r17.a2.e3.ckpt");
     assert_true(tri_checkpoint_is_name(s, name));
     assert_true(tri_checkpoint_is_name(s, "s.r1.r17.a2.e3.ckpt" TRI_GONE));
+    assert_true(tri_checkpoint_is_name(s, "s.r1.r17.a2.e3.ckpt" TRI_PART));
+    assert_true(
+            tri_checkpoint_is_name(s, "s.r1.r17.a2.e3.ckpt" TRI_PART TRI_GONE));
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
         assert_false(tri_checkpoint_is_name(s, others[i]));
     }

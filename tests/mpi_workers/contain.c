@@ -47,6 +47,7 @@ typedef struct living {
 
 static living now;
 
+/* the linker's names; NOLINTBEGIN(readability-identifier-naming) */
 void *__real_malloc(size_t n);
 void *__real_calloc(size_t n, size_t each);
 void *__real_realloc(void *p, size_t n);
@@ -108,6 +109,8 @@ int __wrap_munmap(void *p, size_t n)
     now.mapped -= (int64_t)n;
     return __real_munmap(p, n);
 }
+
+/* NOLINTEND(readability-identifier-naming) */
 
 static int begun(int rc)
 {
