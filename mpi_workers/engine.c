@@ -49,8 +49,7 @@ static tri_status open_samples(const tri_study *study, tri_trial *t)
                            &t->samples);
 }
 
-static tri_trainer_setup setup_of(const tri_trial_setup *s,
-                                  const tri_trial *t)
+static tri_trainer_setup setup_of(const tri_trial_setup *s, const tri_trial *t)
 {
     const tri_study *study = s->study;
     const tri_corpus *corpus = &t->corpus;
