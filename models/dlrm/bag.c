@@ -191,3 +191,25 @@ TRI_KERNEL(void, tri_pairs_backward,
         }
     }
 }
+
+TRI_KERNEL(void, tri_relu, (int64_t n, tri_real *x), (n, x))
+{
+    int64_t i;
+
+    for (i = 0; i < n; i++) {
+        x[i] = x[i] > 0 ? x[i] : 0;
+    }
+}
+
+TRI_KERNEL(void, tri_relu_back,
+           (int64_t n, const tri_real *restrict y, tri_real *restrict dx),
+           (n, y, dx))
+{
+    int64_t i;
+
+    for (i = 0; i < n; i++) {
+        tri_real d = dx[i];
+
+        dx[i] = y[i] > 0 ? d : 0;
+    }
+}

@@ -305,25 +305,6 @@ static void load(tri_model *m, int k, int64_t step, int64_t sample)
 
 /* ---- work ---------------------------------------------------------------- */
 
-static void relu(int64_t n, tri_real *x)
-{
-    int64_t i;
-
-    for (i = 0; i < n; i++) {
-        x[i] = x[i] > 0 ? x[i] : 0;
-    }
-}
-
-/* dx where the output y was above 0. */
-static void relu_back(int64_t n, const tri_real *y, tri_real *dx)
-{
-    int64_t i;
-
-    for (i = 0; i < n; i++) {
-        dx[i] = y[i] > 0 ? dx[i] : 0;
-    }
-}
-
 /* Layers of `s` from `x`; `last`: whether its last has a ReLU too. */
 static void run_stack(const tri_model *m, const stack *s, const tri_real *x,
                       tri_real *const *out, int last)
@@ -336,7 +317,7 @@ static void run_stack(const tri_model *m, const stack *s, const tri_real *x,
         tri_linear_forward(&s->linear[i], rows, i ? out[i - 1] : x, out[i]);
         tri_place_after(&m->place, s->first + i, 0);
         if (i + 1 < s->n || last) {
-            relu(rows * s->width[i + 1], out[i]);
+            tri_relu(rows * s->width[i + 1], out[i]);
         }
     }
 }
@@ -353,7 +334,7 @@ static void run_stack_back(tri_model *m, const stack *s, const tri_real *x,
         tri_real *swap = m->d_this;
 
         if (i + 1 < s->n || last) {
-            relu_back(rows * s->width[i + 1], out[i], m->d_this);
+            tri_relu_back(rows * s->width[i + 1], out[i], m->d_this);
         }
         tri_place_before(&m->place, s->first + i, 1);
         tri_linear_backward(&s->linear[i], rows, i ? out[i - 1] : x, m->d_this,
