@@ -13,7 +13,9 @@ static void set_bucket(tri_zero *z, int k, int from, int to)
     tri_bucket *b = &z->buckets[k];
     int64_t first, count;
 
-    *b = (tri_bucket){.first_unit = from, .n_units = to - from + 1};
+    *b = (tri_bucket){.first_unit = from,
+                      .n_units = to - from + 1,
+                      .request = MPI_REQUEST_NULL};
     tri_tensors_unit(z->table, from, &b->first, &count);
     tri_tensors_unit(z->table, to, &first, &count);
     b->count = first + count - b->first;
@@ -21,6 +23,17 @@ static void set_bucket(tri_zero *z, int k, int from, int to)
     b->own += b->first;
     b->at = z->part;
     z->part += (b->count + z->size - 1) / z->size;
+    for (int rank = 0; rank < z->size; rank++) {
+        tri_coll_part(&axis, rank, b->count, &first, &count);
+        z->places[k * z->size + rank] = (int)first;
+        z->counts[k * z->size + rank] = (int)count;
+    }
+    for (int i = 0; i < z->table->n; i++) {
+        const tri_tensor *t = &z->table->at[i];
+
+        b->waits |= (t->flags & TRI_TENSOR_TIED) && t->unit >= from &&
+                    t->unit <= to;
+    }
     for (int unit = from; unit <= to; unit++) {
         z->bucket_of[unit] = k;
     }
@@ -57,10 +70,14 @@ tri_status tri_zero_init(tri_zero *z, const tri_layout *l, int rank,
                     .table = table,
                     .ops = ops,
                     .model = model,
-                    .n_units = (int)units};
+                    .n_units = (int)units,
+                    .overlap = l->overlap,
+                    .micro_batches = tri_shard_micro_batches(l)};
     z->buckets = calloc(units + 1, sizeof *z->buckets);
     z->bucket_of = calloc(units + 1, sizeof *z->bucket_of);
-    if (!z->buckets || !z->bucket_of) {
+    z->counts = calloc((units + 1) * (size_t)l->dp, sizeof *z->counts);
+    z->places = calloc((units + 1) * (size_t)l->dp, sizeof *z->places);
+    if (!z->buckets || !z->bucket_of || !z->counts || !z->places) {
         tri_zero_fini(z);
         return TRI_FAIL(TRI_ENOMEM, "no memory for the buckets of %d units",
                         (int)units);
@@ -73,6 +90,9 @@ void tri_zero_fini(tri_zero *z)
 {
     free(z->buckets);
     free(z->bucket_of);
+    free(z->counts);
+    free(z->places);
     z->buckets = NULL;
     z->bucket_of = NULL;
+    z->counts = z->places = NULL;
 }

@@ -62,21 +62,50 @@ static tri_hold *hold_of(tri_zero *z, int unit)
             return &z->holds[i];
         }
     }
-    z->turn = !z->turn;
-    return &z->holds[z->turn];
+    return &z->holds[!z->turn]; /* not the one in use */
+}
+
+/* Put this rank's part of unit `unit` where all of it is to be. */
+static tri_hold *prepare(tri_zero *z, const tri_bucket *b, int unit)
+{
+    tri_hold *h = hold_of(z, unit);
+
+    if (h->unit == unit) {
+        return NULL;
+    }
+    h->unit = unit;
+    memcpy(h->at + (b->own - b->first), z->own_params + b->at,
+           (size_t)b->n_own * sizeof *h->at);
+    return h;
+}
+
+/* Start to gather unit `unit`, unless it is there. */
+static void prefetch(tri_zero *z, int unit)
+{
+    tri_bucket *b;
+    const tri_hold *h;
+
+    if (unit < 0 || unit >= z->n_units || z->overlap != TRI_OVERLAP_POKE) {
+        return;
+    }
+    b = &z->buckets[z->bucket_of[unit]];
+    h = prepare(z, b, unit);
+    if (h) {
+        tri_overlap_gather(z, b, h->at);
+    }
 }
 
 static const tri_real *held(tri_zero *z, int unit)
 {
-    const tri_bucket *b = &z->buckets[z->bucket_of[unit]];
-    tri_hold *h = hold_of(z, unit);
+    tri_bucket *b = &z->buckets[z->bucket_of[unit]];
+    tri_hold *h = prepare(z, b, unit);
 
-    if (h->unit != unit) {
-        memcpy(h->at + (b->own - b->first), z->own_params + b->at,
-               (size_t)b->n_own * sizeof *h->at);
+    if (h) {
         tri_coll_gather(z->data, h->at, b->count);
-        h->unit = unit;
     }
+    tri_overlap_finish(z, b);
+    h = hold_of(z, unit);
+    z->turn = unit > 0 ? (int)(h - z->holds) : z->turn;
     return h->at;
 }
 
@@ -112,7 +141,7 @@ static void close_bucket(tri_zero *z, const tri_bucket *b)
 
 int tri_zero_watches(const tri_zero *z)
 {
-    return z->stage >= 2;
+    return z->stage >= 2 || z->overlap != TRI_OVERLAP_NONE;
 }
 
 void tri_zero_before(void *zero, int unit, int back)
@@ -122,6 +151,10 @@ void tri_zero_before(void *zero, int unit, int back)
     const tri_real *params;
     int64_t first, count;
 
+    tri_overlap_poke(z);
+    if (z->stage < 2) {
+        return;
+    }
     tri_tensors_unit(z->table, unit, &first, &count);
     params = z->params ? z->params + first : held(z, unit);
     if (back) {
@@ -129,6 +162,9 @@ void tri_zero_before(void *zero, int unit, int back)
     }
     z->ops->bind_unit(z->model, unit, params,
                       grads_of(z, b) + (first - b->first));
+    if (z->stage == 3) {
+        prefetch(z, back ? unit - 1 : unit + 1);
+    }
 }
 
 void tri_zero_after(void *zero, int unit, int back)
@@ -136,7 +172,9 @@ void tri_zero_after(void *zero, int unit, int back)
     tri_zero *z = zero;
     tri_bucket *b = &z->buckets[z->bucket_of[unit]];
 
-    if (back && --b->left == 0) {
+    if (back && z->stage < 2) {
+        tri_overlap_after(z, b);
+    } else if (back && --b->left == 0) {
         close_bucket(z, b);
     }
 }

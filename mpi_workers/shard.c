@@ -137,7 +137,6 @@ static tri_status check_sizes(const tri_layout *l, int ranks)
 
 static tri_status check_built(const tri_layout *l)
 {
-    RULE(l->overlap == 0, "overlap is not built yet");
     RULE(l->threads <= 1, "threads %d is not built yet", l->threads);
     return TRI_OK;
 }
@@ -150,6 +149,14 @@ static tri_status check_zero(const tri_layout *l)
          "zero >= 2 needs pp = 1: zero %d, pp %d (a pipeline has micro-batches "
          "whose gradients are not complete)",
          l->zero, l->pp);
+    RULE(l->overlap >= 0 && l->overlap <= 2, "overlap %d: there is none",
+         l->overlap);
+    RULE(l->overlap == 0 || l->dp > 1, "overlap needs dp > 1: overlap %d",
+         l->overlap);
+    RULE(l->overlap == 0 || l->zero <= 1 || (l->zero == 3 && l->overlap == 1),
+         "overlap %s does not go with zero %d: gradients in parts are reduced "
+         "before the next bucket's",
+         l->overlap == 1 ? "poke" : "shm", l->zero);
     return TRI_OK;
 }
 

@@ -78,7 +78,7 @@ static tri_status agree(tri_trainer *t, int word, tri_status st, share *out)
     double loss = t->ops->take_loss(t->model);
     share mine = {.loss = t->at.tp == 0 ? loss : 0,
                   .sumsq = owned_sumsq(t) + t->embed.sumsq,
-                  .bytes = tri_region_high_water(t->region),
+                  .bytes = tri_trainer_high_water(t),
                   .rss = rss_bytes(),
                   .word = t->mesh.rank == 0 ? word : 0,
                   .status = (int32_t)(st != TRI_OK ? st : t->complaint),

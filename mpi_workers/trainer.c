@@ -93,8 +93,8 @@ static tri_status create_model(tri_trainer *t, const tri_trainer_setup *s)
                        .global_batch = l->global_batch,
                        .recompute = (tri_recompute)l->recompute,
                        .axis = &t->embed.axis,
-                       .products = &t->products,
-                       .watch = l->zero >= 2 ? &t->watch : NULL};
+                       .products = &t->products_used,
+                       .watch = l->zero >= 2 || l->overlap ? &t->watch : NULL};
 
     if (s->model->kind == TRI_MODEL_DLRM) {
         t->ops = &tri_dlrm_ops;
@@ -125,7 +125,7 @@ static tri_status measure(tri_trainer *t, uint64_t *bytes)
     TRI_TRY(tri_region_create(UINT64_MAX / 8, 1, &dry));
     st = lay_out(t, dry);
     if (st == TRI_OK) {
-        *bytes = tri_region_high_water(dry);
+        *bytes = tri_region_high_water(dry) + tri_overlap_bytes(&t->zero);
     }
     tri_region_destroy(dry);
     return st;
@@ -162,6 +162,11 @@ static tri_status plan(tri_trainer *t, const tri_trainer_setup *s, int rank,
                      .by_rows = l->sequence_parallel};
     tri_tp_products(&t->tp, &t->products);
     tri_embed_open(&t->embed, &t->data, l->dp, t->at.dp);
+    if (l->overlap) {
+        tri_overlap_products(&t->zero, &t->products, &t->products_used);
+    } else {
+        t->products_used = t->products;
+    }
     TRI_TRY(tri_schedule_init(&t->shape, t->at.pp, &t->schedule));
     t->watch = (tri_watch){.ctx = &t->zero,
                            .before = tri_zero_before,
@@ -171,6 +176,7 @@ static tri_status plan(tri_trainer *t, const tri_trainer_setup *s, int rank,
     TRI_TRY(tri_zero_init(&t->zero, l, t->at.dp, t->ops, t->model));
     t->zero.data = &t->data;
     t->zero.tensor = &t->tensor;
+    t->zero.inner = &t->products;
     return tri_pipeline_init(t->ops, t->model, &t->shape, t->at.pp,
                              &t->schedule, &t->pipeline);
 }
@@ -198,7 +204,8 @@ static tri_status take_memory(tri_trainer *t, uint64_t quota)
                         "of %.1f MiB",
                         (double)need / 1048576, (double)quota / 1048576);
     }
-    TRI_TRY(tri_region_create(need, 0, &t->region));
+    TRI_TRY(tri_region_create(need - tri_overlap_bytes(&t->zero), 0,
+                              &t->region));
     TRI_TRY(lay_out(t, t->region));
     return TRI_OK;
 }
@@ -273,6 +280,7 @@ static tri_status open_axes(tri_trainer *t, uint64_t piece)
     TRI_TRY(tri_coll_open(&t->tensor, m->tp, piece, t->way, &t->link));
     TRI_TRY(tri_coll_open(&t->data, m->dp, piece, t->way, &t->link));
     TRI_TRY(tri_coll_open(&t->tied, m->tied, piece, t->way, &t->link));
+    TRI_TRY(tri_overlap_open(&t->zero));
     t->pipeline.comm = m->pp;
     t->pipeline.link = &t->link;
     return tri_step_open(t);
@@ -282,6 +290,7 @@ static tri_status open_axes(tri_trainer *t, uint64_t piece)
 static void close_axes(tri_trainer *t)
 {
     tri_step_close(t);
+    tri_overlap_close(&t->zero);
     tri_coll_close(&t->tied);
     tri_coll_close(&t->data);
     tri_coll_close(&t->tensor);
@@ -387,7 +396,7 @@ const tri_embed *tri_trainer_embed(const tri_trainer *t)
 
 uint64_t tri_trainer_high_water(const tri_trainer *t)
 {
-    return tri_region_high_water(t->region);
+    return tri_region_high_water(t->region) + tri_overlap_bytes(&t->zero);
 }
 
 int64_t tri_trainer_steps(const tri_trainer *t)

@@ -25,7 +25,8 @@ struct tri_trainer {
                                   * any more once it is not TRI_OK */
     struct tri_share *shares;    /* of the group, for the agreement */
     tri_tp tp;
-    tri_products products; /* over the tensor axis, by tp */
+    tri_products products;      /* over the tensor axis, by tp */
+    tri_products products_used; /* the model's: those, or with pokes */
     const tri_model_ops *ops;
     tri_model *model;
     const tri_tensors *table; /* of the model */

@@ -26,8 +26,10 @@ tri_status tri_zero_alloc(tri_zero *z, tri_region *region)
 
     TRI_TRY(tri_zero_take(region, z->stage < 3 ? whole : part, "parameters",
                           z->stage < 3 ? &z->params : &z->own_params));
-    TRI_TRY(tri_zero_take(region, z->stage < 2 ? whole : part, "gradients",
-                          z->stage < 2 ? &z->grads : &z->own_grads));
+    if (tri_overlap_bytes(z) == 0) {
+        TRI_TRY(tri_zero_take(region, z->stage < 2 ? whole : part, "gradients",
+                              z->stage < 2 ? &z->grads : &z->own_grads));
+    }
     TRI_TRY(tri_zero_take(region, z->stage < 1 ? whole : part,
                           "optimizer state", &z->m));
     TRI_TRY(tri_zero_take(region, z->stage < 1 ? whole : part,
@@ -68,11 +70,36 @@ void tri_zero_begin(tri_zero *z)
     int64_t n = z->grads ? z->table->count : z->part;
 
     memset(z->grads ? z->grads : z->own_grads, 0, (size_t)n * sizeof(tri_real));
+    for (int k = 0; k < z->n && z->stage < 2; k++) {
+        z->buckets[k].left = z->buckets[k].n_units * z->micro_batches;
+    }
+}
+
+/* Over the tensor axis, what could not be before backward's end. */
+static void reduce_waiting(tri_zero *z)
+{
+    for (int k = 0; k < z->n; k++) {
+        const tri_bucket *b = &z->buckets[k];
+
+        if (b->waits || b->left > 0) {
+            tri_tp_reduce(z->tensor, z->table, b->first, b->count,
+                          z->grads + b->first);
+        }
+    }
 }
 
 void tri_zero_reduce(tri_zero *z, tri_coll *tied)
 {
-    if (!z->grads) {
+    if (z->stage >= 2) {
+        for (int k = 0; k < z->n; k++) { /* none, unless the link is broken */
+            tri_overlap_finish(z, &z->buckets[k]);
+        }
+        return;
+    }
+    if (z->overlap != TRI_OVERLAP_NONE) {
+        reduce_waiting(z);
+        tri_dp_tie(tied, z->table, z->grads);
+        tri_overlap_end(z);
         return;
     }
     tri_tp_reduce(z->tensor, z->table, 0, z->table->count, z->grads);

@@ -22,6 +22,10 @@
  * every stage, so stages 0 and 1 have the same bits, 2 those of 3 with the
  * same buckets, and all of them the same where a step is one micro-batch.
  *
+ * With `overlap` a bucket is reduced as soon as a step's backward is done with
+ * it, while backward goes on (overlap.c; stages 0 and 1), and in stage 3 the
+ * next unit is gathered while one is used.
+ *
  * A bucket's sum over the data axis is the last: those of its tensors over the
  * tensor axis (TRI_TENSOR_TP_PART) and of tied ones over both ends come before.
  */
@@ -38,8 +42,10 @@ typedef struct tri_bucket {
     int64_t first, count; /* of the flat arrays */
     int64_t own, n_own;   /* this rank's part of that */
     int64_t at;           /* where it is in an array of parts */
-    int left;             /* stages 2, 3: units that backward is not done with;
-                           * 0: its gradients are nowhere whole */
+    int left;             /* units that backward is not done with: in this
+                           * micro-batch (stages 2, 3), in this step */
+    int waits;            /* not reduced before the end of backward: tied */
+    MPI_Request request;  /* what MPI does with it meanwhile */
 } tri_bucket;
 
 /* Stage 3: memory in which a unit's parameters are whole. */
@@ -50,10 +56,13 @@ typedef struct tri_hold {
 
 typedef struct tri_zero {
     int stage, rank, size;
+    int overlap;
+    int micro_batches; /* of a step */
     const tri_tensors *table;
     const tri_model_ops *ops;
     tri_model *model;
     tri_coll *data, *tensor;
+    const tri_products *inner; /* that are asked between pokes */
     tri_bucket *buckets;
     int n;
     int *bucket_of; /* of each unit */
@@ -65,7 +74,11 @@ typedef struct tri_zero {
     tri_real *first_grads, *next_grads; /* of a bucket: the first unit's, any
                                          * other's */
     tri_hold first_hold, holds[2];      /* the first unit's; others', in turn */
-    int turn;
+    int turn;                           /* which of them is in use */
+    int *counts, *places; /* of each bucket and rank: its part, for MPI */
+    int pending;          /* requests of buckets */
+    tri_shared *window;   /* overlap shm: gradients of all, counters */
+    tri_region *apart;    /* ... or where they cannot be shared, this rank's */
 } tri_zero;
 
 /*
@@ -78,6 +91,16 @@ tri_status tri_zero_init(tri_zero *z, const tri_layout *l, int rank,
 void tri_zero_fini(tri_zero *z);
 /* Its memory; a dry region only counts.  TRI_EOOM. */
 tri_status tri_zero_alloc(tri_zero *z, tri_region *region);
+/* overlap shm: bytes of gradients that are in no region. */
+uint64_t tri_overlap_bytes(const tri_zero *z);
+/* Collective over the data axis, which is set: they are had there.  TRI_ENOMEM,
+ * TRI_EOOM, scope group.  Close is not collective. */
+tri_status tri_overlap_open(tri_zero *z);
+void tri_overlap_close(tri_zero *z);
+/* Products like `inner`, which are asked of z->inner: what was started goes on
+ * between them. */
+void tri_overlap_products(tri_zero *z, const tri_products *inner,
+                          tri_products *out);
 /* Initial values, and the model is told where its arrays are. */
 void tri_zero_start(tri_zero *z, uint64_t seed);
 

@@ -65,7 +65,7 @@ const tri_engine_param tri_engine_params[] = {
     {"recompute",         TRI_WORD, 0, 0,       recomputes, WORD("none"), NULL},
     {"sequence_parallel", TRI_BOOL, 0, 1,       NULL,      NO,            NULL},
     {"split",             TRI_WORD, 0, 0,       splits,    WORD("even"),  NULL},
-    {"overlap",           TRI_WORD, 0, 0,       overlaps,  WORD("none"),  "overlap == none"},
+    {"overlap",           TRI_WORD, 0, 0,       overlaps,  WORD("none"),  NULL},
     {"bucket",            TRI_INT,  1, INT64_MAX, NULL,    INT(4 << 20),  NULL},
     {"threads",           TRI_INT,  1, 4096,    NULL,      INT(1),        "threads == 1"},
     {"gemm",              TRI_WORD, 0, 0,       gemms,     WORD("blas"),  "gemm == blas"},
@@ -115,6 +115,7 @@ static const rule_row rule_rows[] = {
     {ALL, "zero needs dp > 1",             "zero == 0 or dp > 1"},
     {GPT, "zero >= 2 needs pp = 1",        "zero < 2 or pp == 1"},
     {ALL, "overlap needs dp > 1",          "overlap == none or dp > 1"},
+    {ALL, "overlap of gradients in parts", "overlap == none or zero < 2 or zero > 2 and overlap == poke"},
 };
 /* clang-format on */
 

@@ -69,7 +69,7 @@ static const tri_model_spec model = {.kind = TRI_MODEL_GPT,
 
 /* The rest of a layout. */
 typedef struct shape {
-    int dp, tp, pp, schedule, chunks, by_rows, zero, recompute;
+    int dp, tp, pp, schedule, chunks, by_rows, zero, recompute, overlap;
 } shape;
 
 static tri_trainer *open_trainer(MPI_Comm comm, shape z)
@@ -85,6 +85,7 @@ static tri_trainer *open_trainer(MPI_Comm comm, shape z)
                                       .schedule = z.schedule,
                                       .zero = z.zero,
                                       .recompute = z.recompute,
+                                      .overlap = z.overlap,
                                       .threads = 1},
                            .seed = 1,
                            .optimizer = {1e-3, 0.9, 0.95, 1e-8, 0.01},
@@ -104,10 +105,11 @@ static tri_trainer *open_trainer(MPI_Comm comm, shape z)
 static void no_calls_of_ours(void **state)
 {
     static const shape shapes[] = {
-            {4, 1, 1, 1, 1, 0, 0, 0}, {1, 4, 1, 1, 1, 0, 0, 1},
-            {1, 1, 4, 1, 1, 0, 0, 2}, {2, 1, 2, 0, 1, 0, 1, 0},
-            {1, 2, 2, 1, 1, 1, 0, 0}, {2, 1, 2, 2, 2, 0, 0, 0},
-            {2, 2, 1, 1, 1, 1, 2, 0}, {4, 1, 1, 1, 1, 0, 3, 1}};
+            {4, 1, 1, 1, 1, 0, 0, 0, 0}, {1, 4, 1, 1, 1, 0, 0, 1, 0},
+            {1, 1, 4, 1, 1, 0, 0, 2, 0}, {2, 1, 2, 0, 1, 0, 1, 0, 0},
+            {1, 2, 2, 1, 1, 1, 0, 0, 0}, {2, 1, 2, 2, 2, 0, 0, 0, 1},
+            {2, 2, 1, 1, 1, 1, 2, 0, 0}, {4, 1, 1, 1, 1, 0, 3, 1, 1},
+            {4, 1, 1, 1, 1, 0, 1, 1, 2}, {2, 1, 2, 1, 1, 0, 1, 1, 1}};
     tri_step step;
     size_t i;
     int k;
@@ -128,7 +130,7 @@ static void no_calls_of_ours(void **state)
 static void heap_stands_still(void **state)
 {
     tri_trainer *t =
-            open_trainer(MPI_COMM_SELF, (shape){1, 1, 1, 1, 1, 0, 0, 0});
+            open_trainer(MPI_COMM_SELF, (shape){1, 1, 1, 1, 1, 0, 0, 0, 0});
     struct mallinfo2 before, after;
     tri_step step;
     int k;

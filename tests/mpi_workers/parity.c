@@ -271,6 +271,12 @@ static int twin_of(const parity_combination *c, parity_combination *out)
 {
     *out = *c;
     out->l.recompute = 0;
+    if (c->l.overlap == 2 || c->l.zero > 1) {
+        out->l.overlap = 0; /* sums of MPI are of another order */
+    }
+    if (out->l.overlap == 1) { /* the same sums of MPI */
+        return memcmp(out, c, sizeof *c) != 0;
+    }
     if (c->l.zero == 1 || tri_shard_micro_batches(&c->l) == 1) {
         out->l.zero = 0;
     } else if (c->l.zero == 3) {

@@ -64,6 +64,8 @@ OPTION(zero_3, c->l.zero == 3)
 OPTION(accumulated, c->l.zero > 0 && tri_shard_micro_batches(&c->l) > 1)
 OPTION(at_once, c->l.zero > 0 && tri_shard_micro_batches(&c->l) == 1)
 OPTION(small_buckets, c->l.dp > 1 && c->l.bucket_bytes < (1 << 20))
+OPTION(poke, c->l.overlap == 1)
+OPTION(shm, c->l.overlap == 2)
 OPTION(kept, c->l.recompute == 0)
 OPTION(selective, c->l.recompute == 1)
 OPTION(full, c->l.recompute == 2)
@@ -98,6 +100,8 @@ static const option options[] = {
         {"zero, accumulating", accumulated},
         {"zero, not accumulating", at_once},
         {"small buckets", small_buckets},
+        {"overlap poke", poke},
+        {"overlap shm", shm},
         {"recompute none", kept},
         {"recompute selective", selective},
         {"recompute full", full},
@@ -132,6 +136,7 @@ static parity_combination draw(tri_rng *rng)
     c.l.split = (int)tri_rng_below(rng, 2);
     c.l.sequence_parallel = (int)tri_rng_below(rng, 2);
     c.l.zero = (int)tri_rng_below(rng, 4);
+    c.l.overlap = (int)tri_rng_below(rng, 3);
     c.l.bucket_bytes = (uint64_t)draw_of(rng, buckets, 3);
     c.l.recompute = (int)tri_rng_below(rng, 3);
     c.model = (int)tri_rng_below(rng, PARITY_MODELS);
@@ -191,13 +196,14 @@ void parity_complain(const parity_combination *c, const char *what,
                      double error)
 {
     print_error("dp %d tp %d pp %d virtual %d micro_batch %d schedule %d "
-                "split %d sequence_parallel %d zero %d bucket %d recompute %d "
+                "split %d sequence_parallel %d zero %d overlap %d bucket %d "
+                "recompute %d "
                 "model %d: error "
                 "%.3g, %s\n",
                 c->l.dp, c->l.tp, c->l.pp, c->l.virtual_stages,
                 c->l.micro_batch, c->l.schedule, c->l.split,
-                c->l.sequence_parallel, c->l.zero, (int)c->l.bucket_bytes,
-                c->l.recompute, c->model, error, what);
+                c->l.sequence_parallel, c->l.zero, c->l.overlap,
+                (int)c->l.bucket_bytes, c->l.recompute, c->model, error, what);
 }
 
 const char *parity_option(int k)

@@ -190,7 +190,13 @@ static void rules(void **state)
     l.split = 1;
     assert_int_equal(tri_shard_check(&gpt, &l, 2), TRI_OK);
     l = one, l.overlap = 1;
-    refuses(l, 1, "overlap");
+    refuses(l, 1, "overlap needs dp > 1");
+    l.dp = 2, l.zero = 2;
+    refuses(l, 2, "overlap poke does not go with zero 2");
+    l.zero = 3;
+    assert_int_equal(tri_shard_check(&gpt, &l, 2), TRI_OK);
+    l.overlap = 2;
+    refuses(l, 2, "overlap shm does not go with zero 3");
     l = one, l.sequence_parallel = 1;
     refuses(l, 1, "sequence_parallel needs tp > 1");
     l = one, l.sequence_parallel = 1, l.tp = 3;

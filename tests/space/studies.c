@@ -290,6 +290,7 @@ static void built_in_rules_by_name(void **state)
             {"pp=3,schedule=interleaved", "micro-batches % pp"},
             {"sequence_parallel=true", "sequence_parallel needs tp > 1"},
             {"overlap=poke", "overlap needs dp > 1"},
+            {"overlap=shm,zero=3,dp=2", "overlap of gradients in parts"},
             {"threads=2", "not built yet: threads"},
             {"gemm=own", "not built yet: gemm"},
     };
