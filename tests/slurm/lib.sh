@@ -122,7 +122,10 @@ has_results() { # FILE.h5 N
 }
 
 # Nothing of a job stays: no process of trireme, no shared memory of its own.
+# Another cluster of this machine may have both.
 nothing_left() {
+    local cluster
+    cluster=$(sed -n 's/^ClusterName=//p' "$SLURM_CONF")
     ! pgrep -f "^$TRIREME tune my.yaml" >/dev/null &&
-        ! ls -d /dev/shm/trireme.[0-9]* >/dev/null 2>&1
+        ! ls -d /dev/shm/trireme.[0-9]*."$cluster".* >/dev/null 2>&1
 }

@@ -14,7 +14,8 @@ mkdir bin
 export PATH=$place/bin:$PATH SLURM_JOB_ID=9999999 TRIREME_MARGIN_S=60
 unset TRIREME TRIREME_LAUNCH TRIREME_DEADLINE SLURM_JOB_END_TIME \
     TRIREME_CHAIN TRIREME_LINK TRIREME_LINKS TRIREME_SBATCH TRIREME_TUNE \
-    TRIREME_SCRIPT SLURM_RESTART_COUNT SLURM_JOB_NUM_NODES
+    TRIREME_SCRIPT SLURM_RESTART_COUNT SLURM_JOB_NUM_NODES \
+    SLURM_CLUSTER_NAME PMIX_RANK SLURM_PROCID
 export TRIREME_LINGER_S=1
 
 stand_in() { # NAME, text on standard input
@@ -35,14 +36,16 @@ echo 78'
 # as mpirun: runs the command behind its options, hands USR1 on
 stand_in mpirun <<'END'
 echo "$*" >mpirun.log
+[ "$MODE" != usage ] || exit 1
 while [ "$1" != bash ]; do shift; done
-"$@" &
+OMPI_COMM_WORLD_RANK=0 "$@" &
 trap 'kill -USR1 $!' USR1
 trap '' TERM
 status=0
 wait $! || status=$?
 [ $status -le 128 ] || { wait $!; status=$?; }
-[ "$MODE" != outlived ] || sleep 60
+[ "$MODE" != killed ] || status=1 # of another rank, say
+case $MODE in outlived | dead | early) sleep 60 ;; esac
 [ "$MODE" != fault ] || status=0 # as with recovery
 exit $status
 END
@@ -68,9 +71,9 @@ case $MODE in
 finish | outlived) end 0 'done: "all", it says' false ;;
 over) end 0 'done already' false ;;
 refuse) echo 1 >"$TRIREME_EXIT"; exit 1 ;;
-fault) echo 4 >"$TRIREME_EXIT"; exit 4 ;;
+fault | early) echo 4 >"$TRIREME_EXIT"; exit 4 ;;
 silent) exit 0 ;;
-usage) exit 1 ;;
+dead | killed) [ ! -e new ] || mv new standing.2; kill -9 $$ ;;
 crash) exit 99 ;;
 deadline) [ ! -e new ] || mv new standing.2; end 3 deadline true ;;
 esac
@@ -117,7 +120,9 @@ expect command "$(log trireme)" "tune some/where/my.yaml -o my.h5 --resume"
 expect deadline "$(log deadline)" \
     $(($(date -d 2031-05-06T07:08:09 +%s) - 60))
 expect recovery "$(log mpirun | grep -c -- '--enable-recovery')" 1
-expect segments "$(log shm)" /dev/shm/trireme.9999999.node
+expect segments "$(log shm)" /dev/shm/trireme.9999999.slurm.node
+SLURM_CLUSTER_NAME=big run finish
+expect segments "$(log shm)" /dev/shm/trireme.9999999.big.node
 expect swept "$(ls -d /dev/shm/trireme.9999999.* 2>/dev/null || true)" ""
 
 QUEUE_KNOWS=no SLURM_JOB_END_TIME=2000000000 run finish
@@ -138,6 +143,18 @@ run usage # of mpirun
 expect status "$status" 1
 run crash
 expect status "$status" 4
+# rank 0 is gone without a word, whatever its launcher has to say of that
+run killed
+expect status "$status" 4
+expect killed "$(grep -c 'rank 0 was killed' out)" 1
+run dead
+expect status "$status" 4
+expect outlived "$(grep -c 'rank 0 is dead, but its launcher' out)" 1
+expect killed "$(grep -c 'rank 0 was killed' out)" 1
+# a rank never came to the start, and its launcher waits for it
+run early
+expect status "$status" 4
+expect outlived "$(grep -c 'rank 0 has ended, but its launcher' out)" 1
 rm my.h5.exit
 run fault
 expect status "$status" 4
@@ -197,6 +214,17 @@ chain deadline "3 5 8" "3 5 8"
 expect requeue "$(log scontrol)" ""
 chain refuse "0 0 0" "0 0 0"
 expect status "$status" 1
+expect requeue "$(log scontrol)" ""
+
+# rank 0 was killed: what it had finished is kept
+chain killed "3 5 8" "4 7 8"
+expect status "$status" 4
+expect requeue "$(log scontrol)" "requeue 9999999"
+chain killed "3 5 8" "3 7 8"
+expect status "$status" 4
+expect requeue "$(log scontrol)" ""
+expect reason "$(grep -c 'before any run finished' out)" 1
+chain fault "3 5 8" "3 5 8"
 expect requeue "$(log scontrol)" ""
 
 TRIREME_LINKS=3 SLURM_RESTART_COUNT=2 chain deadline "0 0 0" "3 5 8"
