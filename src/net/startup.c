@@ -214,7 +214,7 @@ static void say_deadline(void)
 
     if (!isnan(end_s)) {
         clock_gettime(CLOCK_REALTIME, &t);
-        TRI_LOG_JOB(TRI_LOG_INFO, "the job ends in %.0f s (%s)",
+        TRI_LOG_JOB(TRI_LOG_INFO, "the search has to end in %.0f s (%s)",
                     end_s - (double)t.tv_sec - 1e-9 * (double)t.tv_nsec,
                     source);
     } else if (getenv("SLURM_JOB_ID")) {
