@@ -51,7 +51,8 @@ TRI_API void tri_history_entry(const tri_history *h, int64_t i, tri_entry *out);
  * events that are lost with it. */
 TRI_API const char *tri_history_damage(const tri_history *h);
 /* The last epoch in it; whether segments were read (the study is open for
- * writing, or an opening broke); seconds since the newest file changed. */
+ * writing, or an opening broke); seconds since it was written: its journal, or
+ * where there is none its tables. */
 TRI_API int tri_history_epoch(const tri_history *h);
 TRI_API int tri_history_is_live(const tri_history *h);
 TRI_API double tri_history_age_s(const tri_history *h);

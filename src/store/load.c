@@ -325,12 +325,17 @@ static tri_status choose(tri_history *h, const tri_files *files,
     int epoch = 0;
 
     TRI_TRY(load_segments(h, files, epochs, n, &epoch));
-    note_mtime(h, files->path);
     if (!h->live && (epoch > 0 || h->damage.epoch == 0)) {
         restart(h);
         TRI_TRY(load_tables(h, files, epoch));
     }
-    return h->damage.epoch > 0 ? weigh_damage(h, files, epochs, n) : TRI_OK;
+    if (h->damage.epoch > 0) {
+        TRI_TRY(weigh_damage(h, files, epochs, n));
+    }
+    if (!h->live) { /* else they may be younger: recover makes them anew */
+        note_mtime(h, files->path);
+    }
+    return TRI_OK;
 }
 
 static tri_status load(tri_history *h, const tri_files *files)

@@ -10,6 +10,7 @@
 #include "tests/store/scratch.h"
 #include "tests/store/tiny.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -324,6 +325,39 @@ static void the_live_file_can_be_recovered(void **state)
     assert_int_equal(drive_to_end(f, 1).end_status, 0);
 }
 
+/* An hour since anybody wrote. */
+static void make_old(const char *path)
+{
+    struct stat info;
+    struct timespec at[2];
+
+    assert_int_equal(stat(path, &info), 0);
+    at[0] = at[1] = info.st_mtim;
+    at[0].tv_sec = at[1].tv_sec -= 3600;
+    assert_int_equal(utimensat(AT_FDCWD, path, at, 0), 0);
+}
+
+/* Tables that are made anew are no sign that somebody runs the study. */
+static void recovery_makes_no_study_young(void **state)
+{
+    fixture *f = *state;
+    char journal[TRI_PATH_BYTES];
+    tiny_settings settings;
+    tri_history *h;
+
+    tiny_defaults(&settings, f->path);
+    settings.crash_after = 60;
+    assert_int_equal(tiny_drive(&settings).status, TRI_OK);
+    assert_int_equal(tri_files_init(&f->files, f->path), TRI_OK);
+    tri_files_name(&f->files, TRI_FILE_JOURNAL, 1, journal);
+    make_old(journal);
+    assert_int_equal(tri_record_recover(f->path, 0, NULL), TRI_OK);
+    assert_int_equal(tri_history_read(f->path, &h), TRI_OK);
+    assert_true(tri_history_is_live(h));
+    assert_true(tri_history_age_s(h) >= 3600);
+    tri_history_destroy(h);
+}
+
 /* Every row of a table, some columns of it, as one text. */
 static char *dump(const char *path)
 {
@@ -589,6 +623,7 @@ int main(void)
             TEST(opening_a_finished_study_changes_nothing),
             TEST(edited_ranges_keep_the_old_rows),
             TEST(the_live_file_can_be_recovered),
+            TEST(recovery_makes_no_study_young),
             TEST(live_tables_equal_rebuilt_ones),
             TEST(an_existing_study_is_not_overwritten),
             TEST(resume_begins_where_there_is_nothing),
