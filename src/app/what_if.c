@@ -15,23 +15,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SHARES 3
+#define SHARES TRI_WHAT_IF_SHARES
 
-static const double limits[SHARES] = {0.01, 0.02, 0.05};
 static const char *const names[SHARES] = {"1%", "2%", "5%"};
 
-/* One way to search; of each number one a seed, infinite where never. */
-typedef struct way {
-    char name[200];
-    const char *with; /* NULL: as recorded */
-    tri_what_if_settings set;
-    double *evaluations[SHARES], *rank_s[SHARES];
-    double *runs, *all_rank_s, *virtual_s, *best;
-    double *numbers;  /* all of those in one piece */
-    int64_t stood_in; /* runs longer than what is recorded of them, of all */
-    int64_t all_runs; /* seeds */
-    int n;
-} way;
+typedef tri_what_if_way way;
 
 typedef struct comparison {
     const tri_what_if *asked;
@@ -41,61 +29,8 @@ typedef struct comparison {
     int n;
 } comparison;
 
-/* ---- one way ------------------------------------------------------------ */
-
-static tri_status init_way(way *w, int repeats)
-{
-    size_t n = (size_t)repeats;
-
-    w->numbers = calloc((2 * SHARES + 4) * n, sizeof *w->numbers);
-    if (!w->numbers) {
-        return TRI_FAIL(TRI_ENOMEM, "no memory to compare");
-    }
-    for (size_t i = 0; i < SHARES; i++) {
-        w->evaluations[i] = w->numbers + i * n;
-        w->rank_s[i] = w->numbers + (SHARES + i) * n;
-    }
-    w->runs = w->numbers + 2 * SHARES * n;
-    w->all_rank_s = w->runs + n;
-    w->virtual_s = w->all_rank_s + n;
-    w->best = w->virtual_s + n;
-    return TRI_OK;
-}
-
-static void note_result(way *w, const tri_sim_result *r)
-{
-    for (int i = 0; i < SHARES; i++) {
-        int never = r->evaluations_to[i] < 0;
-
-        w->evaluations[i][w->n] =
-                never ? INFINITY : (double)r->evaluations_to[i];
-        w->rank_s[i][w->n] = never ? INFINITY : r->rank_seconds_to[i];
-    }
-    w->runs[w->n] = (double)r->evaluations;
-    w->all_rank_s[w->n] = r->rank_seconds;
-    w->virtual_s[w->n] = r->virtual_s;
-    w->best[w->n] = r->best;
-    w->n++;
-}
-
-/* Runs that were answered by a shorter one. */
-static void count_stood_in(const tri_what_if_source *s, way *w,
-                           const tri_ctl *ctl)
-{
-    const tri_space *space = tri_ctl_study(ctl)->space;
-
-    for (int64_t i = 0; s->top_resource && i < tri_ctl_n_runs(ctl); i++) {
-        tri_run_view r;
-        int64_t at;
-
-        tri_ctl_run(ctl, i, &r);
-        w->all_runs++;
-        if (tri_space_index(space, tri_ctl_config(ctl, r.trial), &at) ==
-            TRI_OK) {
-            w->stood_in += r.resource > s->top_resource[at];
-        }
-    }
-}
+/* ---- simulating ------------------------------------------------------------
+ */
 
 static tri_status simulate(const tri_what_if_source *s, way *w,
                            const tri_what_if_run *run, int k)
@@ -117,11 +52,10 @@ static tri_status simulate(const tri_what_if_source *s, way *w,
     st = tri_sim_run(run->study, run->curve, &set, &result, &ctl);
     tri_app_thinker_fini(&thinker);
     TRI_TRY(st);
-    note_result(w, &result);
-    count_stood_in(s, w, ctl);
+    st = tri_what_if_way_add(s, w, ctl);
     tri_sim_result_fini(&result);
     tri_ctl_destroy(ctl);
-    return TRI_OK;
+    return st;
 }
 
 static tri_status try_way(comparison *c, way *w)
@@ -129,7 +63,7 @@ static tri_status try_way(comparison *c, way *w)
     tri_what_if_run run;
     tri_status st = TRI_OK;
 
-    TRI_TRY(init_way(w, c->asked->repeats));
+    TRI_TRY(tri_what_if_way_init(w, c->asked->repeats));
     TRI_TRY(tri_what_if_run_init(&c->source, &w->set, &run));
     for (int k = 0; st == TRI_OK && k < c->asked->repeats; k++) {
         st = simulate(&c->source, w, &run, k);
@@ -139,111 +73,6 @@ static tri_status try_way(comparison *c, way *w)
 }
 
 /* ---- as it went ------------------------------------------------------ */
-
-typedef struct ended {
-    double end_s, objective;
-    int64_t trial, resource;
-} ended;
-
-static int by_end(const void *a, const void *b)
-{
-    const ended *x = a;
-    const ended *y = b;
-
-    return x->end_s != y->end_s ? (x->end_s > y->end_s) - (x->end_s < y->end_s)
-                                : (x->trial > y->trial) - (x->trial < y->trial);
-}
-
-/* Rank-seconds that runs of the search held until then. */
-static double rank_seconds_until(const tri_ctl *ctl, double time_s)
-{
-    double sum = 0;
-
-    for (int64_t i = 0; i < tri_ctl_n_runs(ctl); i++) {
-        tri_run_view r;
-        double end;
-
-        tri_ctl_run(ctl, i, &r);
-        end = isnan(r.end_s) || r.end_s > time_s ? time_s : r.end_s;
-        if (r.phase == TRI_PHASE_SEARCH && end > r.start_s) {
-            sum += (end - r.start_s) * r.n_ranks;
-        }
-    }
-    return sum;
-}
-
-/* The runs of the search that ended with a result, or failed for good. */
-static int64_t list_ended(const tri_ctl *ctl, ended *list)
-{
-    int64_t n = 0;
-
-    for (int64_t i = 0; i < tri_ctl_n_runs(ctl); i++) {
-        tri_run_view r;
-
-        tri_ctl_run(ctl, i, &r);
-        if (r.phase == TRI_PHASE_SEARCH && r.state == TRI_RUN_ENDED &&
-            (!isnan(r.objective) || r.status == TRI_RUN_FAILED)) {
-            list[n++] = (ended){r.end_s, r.objective, r.trial, r.resource};
-        }
-    }
-    qsort(list, (size_t)n, sizeof *list, by_end);
-    return n;
-}
-
-/* As the simulator has it: of the results after the most resource. */
-static double best_of(const comparison *c, const ended *list, int64_t n)
-{
-    int maximize = c->source.study->objective.maximize;
-    double best = NAN;
-    int64_t most = 0;
-
-    for (int64_t k = 0; k < n; k++) {
-        int64_t at = list[k].resource;
-
-        at = c->source.top > 0 && at > c->source.top ? c->source.top : at;
-        if (isnan(list[k].objective) || at < most) {
-            continue;
-        }
-        best = at > most  ? list[k].objective
-               : maximize ? fmax(best, list[k].objective)
-                          : fmin(best, list[k].objective);
-        most = at;
-    }
-    return best;
-}
-
-static void note_course(const comparison *c, way *w, const ended *list,
-                        int64_t n, unsigned char *seen)
-{
-    int maximize = c->source.study->objective.maximize;
-    double best = c->source.best;
-    int64_t distinct = 0;
-
-    for (int i = 0; i < SHARES; i++) {
-        w->evaluations[i][0] = w->rank_s[i][0] = INFINITY;
-    }
-    for (int64_t k = 0; k < n; k++) {
-        distinct += !seen[list[k].trial];
-        seen[list[k].trial] = 1;
-        for (int i = 0; i < SHARES; i++) {
-            double slack = limits[i] * fabs(best);
-            int close = maximize ? list[k].objective >= best - slack
-                                 : list[k].objective <= best + slack;
-
-            if (close && list[k].resource >= c->source.top &&
-                isinf(w->evaluations[i][0])) {
-                w->evaluations[i][0] = (double)distinct;
-                w->rank_s[i][0] =
-                        rank_seconds_until(c->story.ctl, list[k].end_s);
-            }
-        }
-    }
-    w->runs[0] = (double)n;
-    w->best[0] = best_of(c, list, n);
-    w->virtual_s[0] = n > 0 ? list[n - 1].end_s : 0;
-    w->all_rank_s[0] = rank_seconds_until(c->story.ctl, INFINITY);
-    w->n = 1;
-}
 
 /* Seconds of a table or synthetic curves are nobody's: they are as long as the
  * study says. */
@@ -257,22 +86,12 @@ static void forget_seconds(way *w)
 
 static tri_status as_it_went(comparison *c, way *w)
 {
-    const tri_ctl *ctl = c->story.ctl;
-    ended *list = malloc(((size_t)tri_ctl_n_runs(ctl) + 1) * sizeof *list);
-    unsigned char *seen = calloc((size_t)tri_ctl_n_trials(ctl) + 1, 1);
-    tri_status st = init_way(w, 1);
-
-    if (st == TRI_OK && list && seen) {
-        note_course(c, w, list, list_ended(ctl, list), seen);
-        if (c->source.whole) {
-            forget_seconds(w);
-        }
-    } else if (st == TRI_OK) {
-        st = TRI_FAIL(TRI_ENOMEM, "no memory to compare");
+    TRI_TRY(tri_what_if_way_init(w, 1));
+    TRI_TRY(tri_what_if_way_add(&c->source, w, c->story.ctl));
+    if (c->source.whole) {
+        forget_seconds(w);
     }
-    free(list);
-    free(seen);
-    return st;
+    return TRI_OK;
 }
 
 /* ---- comparing ------------------------------------------------------- */
@@ -365,6 +184,8 @@ static json_t *way_json(const comparison *c, const way *w)
     json_object_set_new(o, "virtual_s",
                         tri_app_json_real(median(w->virtual_s, w->n)));
     json_object_set_new(o, "best", tri_app_json_real(median(w->best, w->n)));
+    json_object_set_new(o, "best_resource",
+                        tri_app_json_real(median(w->best_at, w->n)));
     json_object_set_new(
             o, "stood_in",
             w->all_runs ? json_real((double)w->stood_in / (double)w->all_runs)
@@ -478,17 +299,42 @@ static void print_table(const comparison *c)
     tri_app_table_destroy(t);
 }
 
-/* Seeds with which this way found a better one than as recorded. */
-static int better(const comparison *c, const way *w)
+/* Seeds with which this way found a better one than as recorded; [out] of how
+ * many: those whose bests are after the same resource.  After less, a best is a
+ * point of an unfinished curve, and compares with none at its end. */
+static int better(const comparison *c, const way *w, int *of)
 {
     const way *base = &c->ways[1];
     int n = 0;
 
+    *of = 0;
     for (int k = 0; k < w->n && k < base->n; k++) {
-        n += c->source.study->objective.maximize ? w->best[k] > base->best[k]
-                                                 : w->best[k] < base->best[k];
+        if (w->best_at[k] == base->best_at[k]) {
+            ++*of;
+            n += c->source.study->objective.maximize
+                         ? w->best[k] > base->best[k]
+                         : w->best[k] < base->best[k];
+        }
     }
     return n;
+}
+
+/* Where there is no share that both came to. */
+static void print_bests(const comparison *c, const way *w)
+{
+    int of;
+    int n = better(c, w, &of);
+
+    printf("%s: not both come within 5%% with half of the seeds; ", w->name);
+    if (of > 0) {
+        printf("its best is better than as recorded with %d of %d%s", n, of,
+               of < w->n ? ", and " : "\n");
+    }
+    if (of < w->n) {
+        printf("the bests are after unlike %s with %d, which does not compare"
+               "\n",
+               tri_unit_name(c->source.study->resource.unit), w->n - of);
+    }
 }
 
 /* How a way compares at the first share that both came to. */
@@ -516,19 +362,24 @@ static void print_verdict(const comparison *c, const way *w)
             return;
         }
     }
-    printf("%s: not both come within 5%% with half of the seeds; its best is "
-           "better than as recorded with %d of %d\n",
-           w->name, better(c, w), w->n);
+    print_bests(c, w);
 }
 
 static void print_text(const comparison *c)
 {
     const tri_what_if_source *s = &c->source;
     char value[160];
+    char amount[40];
 
     print_source(c);
-    printf("best      %s\n",
-           tri_app_objective(s->study, s->best, NAN, NAN, value, sizeof value));
+    tri_app_objective(s->study, s->best, NAN, NAN, value, sizeof value);
+    if (s->whole) {
+        printf("best      %s\n", value);
+    } else {
+        printf("best      %s after %s, of what the search measured: finals "
+               "are left out\n",
+               value, tri_app_amount(s->study, s->top, amount, sizeof amount));
+    }
     printf("each      median of %d seed%s: configurations measured until one "
            "is within so much of the best, rank-seconds till then; all of "
            "it\n\n",

@@ -7,6 +7,7 @@
  *                       configurations that the record measured, or, of a table
  *                       or synthetic curves, the recorded study
  *   what_if_source.c    what answers for its trials
+ *   what_if_course.c    how a search went, recorded or simulated
  *   what_if.c           simulations, several seeds each, and the comparison
  */
 #ifndef TRI_SRC_APP_WHAT_IF_H
@@ -61,8 +62,8 @@ typedef struct tri_what_if_source {
     int64_t n_trials;      /* of the record */
     int64_t *top_resource; /* a configuration, by its number in the space: the
                             * largest that was measured; NULL where whole */
-    double best;           /* that is known; NaN */
-    int64_t top;           /* what it is of: see tri_curve_top */
+    double best;           /* of what was measured as far as any, `top`; NaN */
+    int64_t top;           /* where whole, see tri_curve_top */
 } tri_what_if_source;
 
 /* One study that can be simulated. */
@@ -82,6 +83,10 @@ tri_status tri_what_if_run_init(tri_what_if_source *source,
                                 tri_what_if_run *out);
 void tri_what_if_run_fini(tri_what_if_run *r);
 
+/* What a run of the search measured, as tri_app_recorded_point: the finals
+ * measure anew what no search gets to see. */
+int tri_what_if_point(const tri_what_if_source *s, int64_t i,
+                      tri_recorded_point *out);
 /* The parts of that: the record's results as a table (s->csv, n, to_top); the
  * study; and a trial's configuration as assignments in its space (owned). */
 tri_status tri_what_if_table(tri_what_if_source *s);
@@ -89,6 +94,30 @@ tri_status tri_what_if_study(tri_what_if_source *s,
                              const tri_what_if_settings *set, tri_study **out);
 tri_status tri_what_if_assignments(const tri_what_if_source *s, int64_t trial,
                                    char **out);
+
+/* ---- how a search went --------------------------------------------------- */
+
+#define TRI_WHAT_IF_SHARES 3 /* 1, 2 and 5 % of the best */
+
+/* One way to search; of each number one a seed, infinite where never. */
+typedef struct tri_what_if_way {
+    char name[200];
+    const char *with; /* NULL: as recorded */
+    tri_what_if_settings set;
+    double *evaluations[TRI_WHAT_IF_SHARES], *rank_s[TRI_WHAT_IF_SHARES];
+    double *runs, *all_rank_s, *virtual_s, *best;
+    double *best_at;  /* the resource that the best was measured after */
+    double *numbers;  /* all of those in one piece, owned */
+    int64_t stood_in; /* runs longer than what is recorded of them, of all */
+    int64_t all_runs; /* that were simulated */
+    int n;            /* seeds */
+} tri_what_if_way;
+
+/* Room for so many seeds.  TRI_ENOMEM. */
+tri_status tri_what_if_way_init(tri_what_if_way *w, int repeats);
+/* One more seed: the search that `ctl` went through. */
+tri_status tri_what_if_way_add(const tri_what_if_source *s, tri_what_if_way *w,
+                               const tri_ctl *ctl);
 
 /* What a run says of its configuration, as --curves has it (curves.c); 0:
  * nothing. */

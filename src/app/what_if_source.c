@@ -31,7 +31,7 @@ static tri_status add_run(const tri_what_if_source *s, int64_t i,
     tri_status st;
     int used = 0;
 
-    if (!tri_app_recorded_point(s->ctl, s->study, i, &p)) {
+    if (!tri_what_if_point(s, i, &p)) {
         return TRI_OK;
     }
     st = tri_what_if_assignments(s, p.row, &text);
@@ -52,7 +52,8 @@ static tri_status add_run(const tri_what_if_source *s, int64_t i,
     return TRI_OK;
 }
 
-/* What is known of each configuration, by its number in the space. */
+/* What is known of each configuration, by its number in the space, and the
+ * most resource that anything is known after. */
 static tri_status find_tops(tri_what_if_source *s, const tri_study *study,
                             const tri_recorded *r)
 {
@@ -67,24 +68,33 @@ static tri_status find_tops(tri_what_if_source *s, const tri_study *study,
         return TRI_FAIL(TRI_ENOMEM, "no memory for the record's results");
     }
     for (int64_t i = 0; i < r->n_points; i++) {
-        const tri_config *c = r->configs + r->points[i].row * r->n_params;
+        const tri_recorded_point *p = &r->points[i];
 
-        TRI_TRY(tri_space_index(study->space, c, &at));
-        if (r->points[i].failed) { /* it would fail at any */
+        TRI_TRY(tri_space_index(study->space, r->configs + p->row * r->n_params,
+                                &at));
+        if (p->failed) { /* it would fail at any */
             s->top_resource[at] = INT64_MAX;
-        } else if (r->points[i].resource > s->top_resource[at]) {
-            s->top_resource[at] = r->points[i].resource;
+        } else if (p->resource > s->top_resource[at]) {
+            s->top_resource[at] = p->resource;
+        }
+        if (isfinite(p->objective) && p->resource > s->top) {
+            s->top = p->resource;
         }
     }
     return TRI_OK;
 }
 
-/* The best of the recorded configurations, as the simulator would answer for
- * the longest run. */
+static int is_better(const tri_study *study, double v, double than)
+{
+    return !isnan(v) &&
+           (isnan(than) || (study->objective.maximize ? v > than : v < than));
+}
+
+/* The best of the configurations that were measured to the top: what was
+ * measured less far is a point of an unfinished curve. */
 static tri_status find_best(tri_what_if_source *s, const tri_what_if_run *run)
 {
     const tri_study *study = run->study;
-    int64_t top = study->resource.max ? study->resource.max : INT64_MAX;
     tri_config *c =
             calloc((size_t)tri_space_n_params(study->space) + 1, sizeof *c);
     tri_status st = c ? TRI_OK : TRI_FAIL(TRI_ENOMEM, "no memory");
@@ -95,15 +105,14 @@ static tri_status find_best(tri_what_if_source *s, const tri_what_if_run *run)
         double v;
         int ranks;
 
+        if (s->top_resource[i] < s->top) {
+            continue;
+        }
         TRI_TRY_GOTO(st, tri_space_at(study->space, i, c), done);
         TRI_TRY_GOTO(st, tri_space_ranks(study->space, c, &ranks), done);
-        tri_curve_measured(study, tri_curve_value(run->curve, c, top), &m);
+        tri_curve_measured(study, tri_curve_value(run->curve, c, s->top), &m);
         v = tri_study_objective(study, &m, ranks);
-        if (!isnan(v) &&
-            (isnan(s->best) ||
-             (study->objective.maximize ? v > s->best : v < s->best))) {
-            s->best = v;
-        }
+        s->best = is_better(study, v, s->best) ? v : s->best;
     }
 done:
     free(c);
@@ -137,7 +146,6 @@ static tri_status make_curve(tri_what_if_source *s, tri_what_if_run *run)
     TRI_TRY(st);
     if (isnan(s->best)) {
         TRI_TRY(find_best(s, run));
-        s->top = tri_curve_top(run->curve);
     }
     return isnan(s->best)
                    ? TRI_FAIL(TRI_EEMPTY, "nothing to compare: no run of the "

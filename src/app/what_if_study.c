@@ -166,6 +166,16 @@ tri_status tri_what_if_assignments(const tri_what_if_source *s, int64_t trial,
     return st;
 }
 
+int tri_what_if_point(const tri_what_if_source *s, int64_t i,
+                      tri_recorded_point *out)
+{
+    tri_run_view run;
+
+    tri_ctl_run(s->ctl, i, &run);
+    return run.phase == TRI_PHASE_SEARCH &&
+           tri_app_recorded_point(s->ctl, s->study, i, out);
+}
+
 /* What is known of each trial. */
 typedef struct known {
     int measured; /* it has a point */
@@ -180,7 +190,7 @@ static known *look(const tri_what_if_source *s)
     for (int64_t i = 0; k && i < tri_ctl_n_runs(s->ctl); i++) {
         tri_recorded_point p;
 
-        if (tri_app_recorded_point(s->ctl, s->study, i, &p)) {
+        if (tri_what_if_point(s, i, &p)) {
             k[p.row].measured = 1;
             k[p.row].ran |= !p.failed;
             k[p.row].top =

@@ -70,6 +70,28 @@ static void a_record_is_searched_again(void **state)
     json_decref(o);
 }
 
+/* All numbers are of one source, what the search measured; so a search that
+ * came to the top came to the best of what is known there. */
+static void the_best_is_in_reach(void **state)
+{
+    json_t *o = record_ask("replay proc.h5 --repeats 2 --with "
+                           "scheduler=none,search=quasi");
+    double best = record_number(o, "best");
+    double top = record_number(way(o, 2), "best_resource");
+
+    (void)state;
+    for (size_t i = 0; i < 3; i++) {
+        assert_true(record_number(way(o, i), "best_resource") <= top);
+        if (record_number(way(o, i), "best_resource") == top) {
+            assert_true(record_number(way(o, i), "best") >= best - 1e-12);
+        }
+        assert_true(isfinite(record_number(way(o, i), "rank_seconds")));
+    }
+    assert_true(isfinite(to(way(o, 0), "evaluations_to", "1%")));
+    assert_true(isfinite(to(way(o, 2), "evaluations_to", "1%")));
+    json_decref(o);
+}
+
 /* What it went by in seconds is what the record's runs lasted. */
 static void rank_seconds_are_the_records(void **state)
 {
@@ -183,6 +205,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
             cmocka_unit_test(a_record_is_searched_again),
+            cmocka_unit_test(the_best_is_in_reach),
             cmocka_unit_test(rank_seconds_are_the_records),
             cmocka_unit_test(the_same_question_has_one_answer),
             cmocka_unit_test(a_table_answers_for_all),
