@@ -1,7 +1,8 @@
 /*
  * trireme report: a page about a study, live, broken or ended, for people.
- * Folds the record; never writes to it.  The page is written under another
- * name and renamed, so that it is there whole or not at all.
+ * Folds the record; never writes to it.  A page that is a plain file is
+ * written under another name and renamed, so that it is there whole or not at
+ * all.
  */
 #include "src/app/app.h"
 
@@ -10,6 +11,7 @@
 #include "trireme/wire.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -87,22 +89,44 @@ static tri_status cannot_write(const char *path)
     return TRI_FAIL(TRI_EIO, "%s cannot be written: %s", path, strerror(errno));
 }
 
-static tri_status write_file(const json_t *data, const char *output)
+static tri_status write_to(const json_t *data, const char *path,
+                           const char *name)
 {
-    char path[4200];
+    FILE *out = fopen(path, "wbe");
     tri_status st;
-    FILE *out;
 
-    snprintf(path, sizeof path, "%s.%ld.new", output, (long)getpid());
-    out = fopen(path, "wbe");
     if (!out) {
-        return cannot_write(output);
+        return cannot_write(name);
     }
     st = tri_report_write(data, out);
     if (fclose(out) != 0 && st == TRI_OK) {
-        st = cannot_write(output);
+        st = cannot_write(name);
     }
-    if (st == TRI_OK && rename(path, output) != 0) {
+    return st;
+}
+
+/* Where `output` leads: only a plain file may have its name taken, and a new
+ * one keeps the old one's mode.  Links are followed, and pipes and devices
+ * are written to. */
+static tri_status write_file(const json_t *data, const char *output)
+{
+    char target[PATH_MAX];
+    char path[PATH_MAX + 32];
+    struct stat old;
+    int is_old = stat(output, &old) == 0;
+    tri_status st;
+
+    if ((is_old && !S_ISREG(old.st_mode)) ||
+        (!is_old && lstat(output, &old) == 0)) { /* a link to nothing yet */
+        return write_to(data, output, output);
+    }
+    if (!is_old || !realpath(output, target)) {
+        snprintf(target, sizeof target, "%s", output);
+    }
+    snprintf(path, sizeof path, "%s.%ld.new", target, (long)getpid());
+    st = write_to(data, path, output);
+    if (st == TRI_OK && ((is_old && chmod(path, old.st_mode & 07777) != 0) ||
+                         rename(path, target) != 0)) {
         st = cannot_write(output);
     }
     if (st != TRI_OK) {

@@ -50,6 +50,25 @@ expect 1 "cannot be written" "$trireme" report odd.h5 -o none/p.html
 expect 1 "no.h5" "$trireme" report no.h5
 expect 1 "FILE.h5" "$trireme" report
 holds test ! -e no.html
+# what is no plain file is written to, never replaced; links are followed
+mkfifo pipe
+timeout 60 cat pipe >piped &
+expect 0 "the report is in pipe" timeout 60 "$trireme" report odd.h5 -o pipe
+wait $! || status=1
+holds test -p pipe
+holds grep -q '</html>' piped
+mkdir far
+echo old >far/page.html
+chmod 600 far/page.html
+ln -s far/page.html way.html
+expect 0 "the report is in way.html" "$trireme" report odd.h5 -o way.html
+holds test -L way.html
+holds grep -q '</html>' far/page.html
+holds test "$(stat -c %a far/page.html)" = 600
+ln -s far/none.html soon.html
+expect 0 "the report is in soon.html" "$trireme" report odd.h5 -o soon.html
+holds test -L soon.html
+holds grep -q '</html>' far/none.html
 if [ -e /dev/full ]; then
     ln -s /dev/full full
     expect 4 "cannot be written" bash -c "'$trireme' report odd.h5 -o - >full"
