@@ -2,7 +2,8 @@
  * How fast the engine steps, against the time that the same matrix products
  * take alone in the same run.
  *
- *   engine [laptop|s|m|l] [STEPS]        (mpirun -n N: data parallel on N too)
+ *   engine [laptop|s|m|l] [STEPS [MICRO_BATCH]]
+ *                                        (mpirun -n N: data parallel on N too)
  *
  * Verified first: two layouts of micro-batches must give the same losses, and
  * the loss must fall.  Then the best step of STEPS (default 10) is taken, as
@@ -10,7 +11,12 @@
  * products on AVX-512 machines; it is taken out of the environment first, and
  * the kernel set in use is printed.  Output: one JSON object.
  *
- * Units: s, tokens/s, bytes; `share` is the ceiling's time over the step's.
+ * Units: s, tokens/s, bytes.  Times of one rank are of its processor (cpu_*)
+ * and by the clock; where others use the machine the first says more.  `share`
+ * is the ceiling's time over the step's, of the processor both.  Of several
+ * ranks it is the longest of any rank, waiting included.  rss_bytes is
+ * the most that the process had, with libraries and MPI; peak_bytes what the
+ * engine takes.
  */
 #include "models/ops/ops.h"
 #include "mpi_workers/pause.h"
@@ -20,6 +26,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 typedef struct size {
@@ -33,6 +40,20 @@ static const size sizes[] = {{"laptop", 4, 128, 4, 64, 256, 64, 16},
                              {"l", 8, 512, 8, 256, 8192, 8, 8}};
 
 static unsigned char text[40000];
+
+typedef struct result {
+    double step_s, cpu_s; /* best */
+    double first, last;   /* losses */
+    uint64_t bytes, rss_bytes;
+} result;
+
+static double cpu_now(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
 
 static void say(const char *what)
 {
@@ -68,31 +89,39 @@ static tri_status open_trainer(const size *z, MPI_Comm comm, int dp, int mb,
     return tri_trainer_create(&s, comm, out);
 }
 
-/* Best step, and the first and last loss; negative on failure. */
-static double best_step(const size *z, MPI_Comm comm, int dp, int mb, int steps,
-                        double *loss, uint64_t *bytes)
+/* The best of `steps` behind the first; 0, or -1 on failure. */
+static int best_step(const size *z, MPI_Comm comm, int dp, int mb, int steps,
+                     result *out)
 {
+    result r = {.step_s = INFINITY, .cpu_s = INFINITY};
     tri_trainer *t = NULL;
-    double best = INFINITY;
     tri_step step;
-    int i;
+    int i, bad = 0;
 
     if (open_trainer(z, comm, dp, mb, &t) != TRI_OK) {
         say("open");
         return -1;
     }
-    for (i = 0; i < steps; i++) {
+    for (i = 0; i < steps && !bad; i++) {
+        double start = cpu_now();
+
         if (tri_trainer_step(t, 0, &step) != TRI_OK) {
             say("step");
-            best = -1;
+            bad = -1;
             break;
         }
-        loss[i ? 1 : 0] = step.loss;
-        *bytes = step.bytes;
-        best = i > 0 && step.step_s < best ? step.step_s : best;
+        r.first = i ? r.first : step.loss;
+        r.last = step.loss;
+        r.bytes = step.bytes;
+        r.rss_bytes = step.rss_bytes;
+        if (i > 0) {
+            r.cpu_s = fmin(r.cpu_s, cpu_now() - start);
+            r.step_s = fmin(r.step_s, step.step_s);
+        }
     }
     tri_trainer_destroy(t);
-    return best;
+    *out = r;
+    return bad;
 }
 
 /* Best time of one product of m x n x k in the three forms of a layer:
@@ -104,18 +133,18 @@ static double product(int64_t rows, int64_t in, int64_t out, tri_real *work)
     int i;
 
     for (i = 0; i < 6; i++) {
-        double start = tri_now(), s;
+        double start = cpu_now(), s;
 
         tri_gemm(0, 1, rows, out, in, 1, x, in, w, in, 0, y, out);
         tri_gemm(0, 0, rows, in, out, 1, y, out, w, in, 0, x, in);
         tri_gemm(1, 0, out, in, rows, 1, y, out, x, in, 0, w, in);
-        s = tri_now() - start;
+        s = cpu_now() - start;
         best = s < best ? s : best;
     }
     return best;
 }
 
-/* Seconds of a step's products alone, attention left out. */
+/* Processor seconds of a step's products alone, attention left out. */
 static double ceiling(const size *z)
 {
     int64_t rows = (int64_t)z->micro_batch * z->sequence, h = z->hidden;
@@ -136,19 +165,49 @@ static double ceiling(const size *z)
     return s * z->batch / z->micro_batch;
 }
 
+/* Of attention alone: two products forward and four backward, of each head. */
+static double attention_ceiling(const size *z)
+{
+    int64_t T = z->sequence, s = z->hidden / z->heads, h = z->hidden;
+    tri_real *work = calloc((size_t)(T * T + 3 * T * h), sizeof *work);
+    double best = INFINITY;
+    int i, k;
+
+    if (!work) {
+        return NAN;
+    }
+    for (i = 0; i < 6; i++) {
+        tri_real *q = work + T * T, *v = q + T * h, *y = v + T * h;
+        double start = cpu_now();
+
+        for (k = 0; k < z->heads; k++) {
+            int64_t at = k * s;
+
+            tri_gemm(0, 1, T, T, s, 1, q + at, h, v + at, h, 0, work, T);
+            tri_gemm(0, 0, T, s, T, 1, work, T, v + at, h, 0, y + at, h);
+            tri_gemm(0, 1, T, T, s, 1, q + at, h, v + at, h, 0, work, T);
+            tri_gemm(1, 0, T, s, T, 1, work, T, v + at, h, 0, y + at, h);
+            tri_gemm(0, 0, T, s, T, 1, work, T, v + at, h, 0, y + at, h);
+            tri_gemm(1, 0, T, s, T, 1, work, T, q + at, h, 0, y + at, h);
+        }
+        best = fmin(best, cpu_now() - start);
+    }
+    free(work);
+    return best * z->batch * z->layers;
+}
+
 static int verify(const size *z)
 {
-    double a[2] = {0}, b[2] = {0};
-    uint64_t bytes;
+    result a, b;
 
-    if (best_step(z, MPI_COMM_SELF, 1, z->micro_batch, 4, a, &bytes) < 0 ||
-        best_step(z, MPI_COMM_SELF, 1, z->micro_batch / 2, 4, b, &bytes) < 0) {
+    if (best_step(z, MPI_COMM_SELF, 1, z->micro_batch, 4, &a) ||
+        best_step(z, MPI_COMM_SELF, 1, (z->micro_batch + 1) / 2, 4, &b)) {
         return -1;
     }
-    if (!(fabs(a[0] - b[0]) < 1e-4 * a[0] && fabs(a[1] - b[1]) < 1e-3 * a[1] &&
-          a[1] < a[0])) {
+    if (!(fabs(a.first - b.first) < 1e-4 * a.first &&
+          fabs(a.last - b.last) < 1e-3 * a.last && a.last < a.first)) {
         fprintf(stderr, "bench engine: losses %g %g and %g %g: not right\n",
-                a[0], a[1], b[0], b[1]);
+                a.first, a.last, b.first, b.last);
         return -1;
     }
     return 0;
@@ -171,20 +230,32 @@ static int hear(int bad)
     return bad;
 }
 
+static void print_alone(const size *z, const result *one, double top,
+                        double attention)
+{
+    double tokens = (double)z->batch * z->sequence;
+
+    printf("{\"size\": \"%s\", \"kernel\": \"%s\", \"path\": \"%s\", "
+           "\"step_s\": %.6f, \"cpu_s\": %.6f, \"tokens_per_s\": %.0f, "
+           "\"cpu_tokens_per_s\": %.0f, \"cpu_ceiling_tokens_per_s\": %.0f, "
+           "\"share\": %.3f, \"share_all\": %.3f, \"micro_batch\": %d, "
+           "\"peak_bytes\": %llu, \"rss_bytes\": %llu",
+           z->name, tri_gemm_kernel(), tri_path_name(tri_path_now()),
+           one->step_s, one->cpu_s, tokens / one->step_s, tokens / one->cpu_s,
+           tokens / top, top / one->cpu_s, (top + attention) / one->cpu_s,
+           z->micro_batch, (unsigned long long)one->bytes,
+           (unsigned long long)one->rss_bytes);
+}
+
 static int run(const size *z, int steps, int rank, int ranks)
 {
-    double alone = 0, all = 0, top = 0, loss[2] = {0};
-    double tokens = (double)z->batch * z->sequence;
-    uint64_t bytes = 0;
+    result one = {0}, all = {0};
+    double most = 0;
     int bad = 0;
 
     if (rank == 0) {
-        bad = verify(z);
-        alone = bad ? -1
-                    : best_step(z, MPI_COMM_SELF, 1, z->micro_batch, steps,
-                                loss, &bytes);
-        top = ceiling(z);
-        bad = alone < 0;
+        bad = verify(z) ||
+              best_step(z, MPI_COMM_SELF, 1, z->micro_batch, steps, &one);
     }
     bad = hear(bad);
     if (bad) {
@@ -194,19 +265,18 @@ static int run(const size *z, int steps, int rank, int ranks)
         int mb = z->batch / ranks < z->micro_batch ? z->batch / ranks
                                                    : z->micro_batch;
 
-        all = best_step(z, MPI_COMM_WORLD, ranks, mb, steps, loss, &bytes);
-        bad = all < 0;
+        bad = best_step(z, MPI_COMM_WORLD, ranks, mb, steps, &all);
+        MPI_Reduce(&all.cpu_s, &most, 1, MPI_DOUBLE, MPI_MAX, 0,
+                   MPI_COMM_WORLD);
     }
     if (rank == 0 && !bad) {
-        printf("{\"size\": \"%s\", \"kernel\": \"%s\", \"step_s\": %.6f, "
-               "\"tokens_per_s\": %.0f, \"ceiling_tokens_per_s\": %.0f, "
-               "\"share\": %.3f, \"peak_bytes\": %llu",
-               z->name, tri_gemm_kernel(), alone, tokens / alone, tokens / top,
-               top / alone, (unsigned long long)bytes);
+        print_alone(z, &one, ceiling(z), attention_ceiling(z));
         if (ranks > 1) {
             printf(", \"ranks\": %d, \"ranks_step_s\": %.6f, "
-                   "\"ranks_tokens_per_s\": %.0f, \"speedup\": %.3f",
-                   ranks, all, tokens / all, alone / all);
+                   "\"ranks_cpu_s\": %.6f, \"speedup\": %.3f, "
+                   "\"cpu_speedup\": %.3f",
+                   ranks, all.step_s, most, one.step_s / all.step_s,
+                   one.cpu_s / most);
         }
         printf("}\n");
     }
@@ -231,8 +301,11 @@ int main(int argc, char **argv)
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     for (i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
-        if (strcmp(name, sizes[i].name) == 0) {
-            status = run(&sizes[i], steps < 2 ? 2 : steps, rank, ranks);
+        size z = sizes[i];
+
+        z.micro_batch = argc > 3 ? atoi(argv[3]) : z.micro_batch;
+        if (strcmp(name, z.name) == 0 && z.micro_batch > 0) {
+            status = run(&z, steps < 2 ? 2 : steps, rank, ranks);
         }
     }
     MPI_Finalize();
