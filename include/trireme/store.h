@@ -207,7 +207,9 @@ TRI_API tri_status tri_record_abandon(tri_record *r, const tri_ctl *ctl,
 TRI_API int tri_record_exists(const char *path);
 
 typedef struct tri_recovered {
-    int is_needed;       /* 0: an orderly end has made the tables already */
+    int is_needed;       /* 0: the tables are made already */
+    int broke_off;       /* the search did not come to its end */
+    int has_journal;     /* there are segments that count */
     int64_t rows[8];     /* by table: trials, runs, reports, events, models,
                           * pool, epochs; the eighth is 0 */
     uint64_t torn_bytes; /* of a last record that was half written */
@@ -220,8 +222,11 @@ typedef struct tri_recovered {
  * Rebuild the tables of a broken study from its segments into a new file and
  * rename it in place; the segments stay.  Where one is damaged, from what is
  * whole; then all segments are renamed FILE.h5.damaged.E, never removed, and
- * the tables alone are the study.  `trireme recover`.  With `dry` nothing is
- * changed, and *out says what would be.  [out] `out` may be NULL.
+ * the tables alone are the study.  Of a study that broke off and whose segments
+ * are gone the tables are made anew from themselves.  `trireme recover`.  With
+ * `dry` nothing is changed, and *out says what would be.  [out] `out` may be
+ * NULL.
+ * TRI_EINVAL: the study is being run (where the file system has locks).
  * TRI_EFENCED: an opening has begun meanwhile.  TRI_EMALFORMED: nothing is
  * whole; TRI_EEXIST: such a name is taken; TRI_EIO, TRI_ENOSPACE.
  */

@@ -59,6 +59,8 @@ static void print_json(const recover_options *o, const tri_recovered *r)
     json_object_set_new(j, "file", tri_app_json_text(o->common.file));
     json_object_set_new(j, "recovered", json_boolean(r->is_needed && !o->dry));
     json_object_set_new(j, "needed", json_boolean(r->is_needed));
+    json_object_set_new(j, "broke_off", json_boolean(r->broke_off));
+    json_object_set_new(j, "has_journal", json_boolean(r->has_journal));
     json_object_set_new(j, "rows", rows);
     json_object_set_new(j, "had_tables", json_boolean(r->had_tables));
     json_object_set_new(j, "torn_bytes",
@@ -98,22 +100,49 @@ static void print_losses(const recover_options *o, const tri_recovered *r)
     }
 }
 
-static void print_text(const recover_options *o, const tri_recovered *r)
+static void print_rows(const tri_recovered *r)
 {
-    if (!r->is_needed) {
-        printf("%s ended in order: there is no journal, nothing to recover\n",
-               o->common.file);
-        return;
-    }
-    printf("the tables of %s %s %s from its journal\n", o->common.file,
-           o->dry ? "would be" : "are", r->had_tables ? "rebuilt" : "built");
     printf("rows      ");
     for (int i = 0; i < N_TABLES; i++) {
         printf("%s%s %" PRId64, i > 0 ? ", " : "", tables[i], r->rows[i]);
     }
     printf("\n");
-    print_losses(o, r);
-    if (!o->dry) {
+}
+
+static void print_done(const recover_options *o, const tri_recovered *r)
+{
+    const char *be = o->dry ? "would be" : "are";
+
+    if (r->has_journal) {
+        printf("the tables of %s %s %s from its journal\n", o->common.file, be,
+               r->had_tables ? "rebuilt" : "built");
+    } else if (r->is_needed) {
+        printf("%s broke off and its journal is gone: its tables %s rebuilt "
+               "from what they hold\n",
+               o->common.file, be);
+    } else {
+        printf("%s broke off; there is no journal, and nothing to recover "
+               "beyond what the tables hold\n",
+               o->common.file);
+    }
+}
+
+static void print_text(const recover_options *o, const tri_recovered *r)
+{
+    if (!r->is_needed && !r->broke_off) {
+        printf("%s ended in order: there is no journal, nothing to recover\n",
+               o->common.file);
+        return;
+    }
+    print_done(o, r);
+    print_rows(r);
+    if (r->has_journal) {
+        print_losses(o, r);
+    } else {
+        puts("lost      what came after the last event of the tables, if "
+             "anything did");
+    }
+    if (!o->dry && r->broke_off) {
         puts("next      tune --resume goes on with the study");
     }
 }

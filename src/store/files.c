@@ -7,11 +7,14 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 /* Room for what is put behind the path. */
 #define SUFFIX_BYTES 64
@@ -207,6 +210,40 @@ tri_status tri_files_remove(const tri_files *files, int epoch, int fd,
     if (tri_sys_now->unlink(path) != 0 && errno != ENOENT) {
         return tri_sys_fail(TRI_EIO, "remove", path);
     }
+    return TRI_OK;
+}
+
+void tri_files_hold(int fd)
+{
+    flock(fd, LOCK_EX | LOCK_NB);
+}
+
+static int is_locked(const char *path)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    int locked;
+
+    if (fd < 0) {
+        return 0;
+    }
+    locked = flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+    close(fd);
+    return locked;
+}
+
+tri_status tri_files_held(const tri_files *files, int *held)
+{
+    char path[TRI_PATH_BYTES];
+    int *epochs;
+    int n;
+
+    *held = 0;
+    TRI_TRY(tri_files_list(files, TRI_FILE_JOURNAL, &epochs, &n));
+    while (n-- > 0 && !*held) {
+        tri_files_name(files, TRI_FILE_JOURNAL, epochs[n], path);
+        *held = is_locked(path);
+    }
+    free(epochs);
     return TRI_OK;
 }
 

@@ -41,6 +41,13 @@ tri_status tri_files_list(const tri_files *files, tri_file_kind kind,
  * not; to be asked before any rename and unlink.
  */
 tri_status tri_files_fence(const tri_files *files, int epoch, int fd);
+/*
+ * Say by a lock on a segment that its opening lives; the system frees it with
+ * the program, however that ends.  Where locks are not to be had it is not
+ * said, so it is no fence.  tri_files_held: whether any segment is locked.
+ */
+void tri_files_hold(int fd);
+tri_status tri_files_held(const tri_files *files, int *held);
 /* As above, then unlink or rename.  A file that is gone already is no error. */
 tri_status tri_files_remove(const tri_files *files, int epoch, int fd,
                             const char *path);

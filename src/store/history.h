@@ -27,6 +27,7 @@ struct tri_history {
     int n_buffers;
     int epoch;           /* the last */
     int live;            /* read from segments */
+    int folded;          /* else: the file says that it was folded into */
     int last_name;       /* the highest epoch of any segment's name; 0: none */
     uint64_t torn_bytes; /* at the end of the last segment */
     double mtime_s;

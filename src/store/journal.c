@@ -26,6 +26,7 @@ static tri_status open_segment(tri_journal *j)
 
         return tri_sys_fail(wrong ? TRI_EIO : TRI_EJOURNAL, "create", j->path);
     }
+    tri_files_hold(j->fd);
     return TRI_OK;
 }
 

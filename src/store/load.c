@@ -192,6 +192,7 @@ static tri_status load_tables(tri_history *h, const tri_files *files,
                         files->path);
     }
     TRI_TRY(tri_h5file_read_events(files->path, h, &folded));
+    h->folded = folded;
     if (at_least && !(folded && h->epoch >= at_least)) {
         return TRI_FAIL(TRI_EMALFORMED, "segments of %s are missing",
                         files->path);

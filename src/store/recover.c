@@ -98,8 +98,9 @@ static tri_status recover(const tri_files *files, const tri_history *history,
                           int dry, tri_recovered *out)
 {
     int damaged = tri_history_damage(history) != NULL;
-    tri_tables_source source = {history,           NULL,    NULL, NULL,
-                                epoch_of(history), damaged, 1};
+    tri_progress progress;
+    tri_tables_source source = {history,           NULL, NULL, NULL,
+                                epoch_of(history), 1,    0};
     char path[TRI_PATH_BYTES];
     tri_record_facts facts;
     tri_replay counts;
@@ -114,6 +115,10 @@ static tri_status recover(const tri_files *files, const tri_history *history,
     source.ledger = &ledger;
     source.ctl = ctl;
     source.facts = &facts;
+    source.folded = damaged || !history->live;
+    tri_ctl_progress(ctl, &progress);
+    source.last_is_over = source.folded; /* as export says it */
+    out->broke_off = progress.state != TRI_CTL_ENDED;
     tri_files_name(files, TRI_FILE_TABLES, source.epoch, path);
     if (damaged && counts.mismatches > 0) {
         st = TRI_FAIL(TRI_EINTERNAL,
@@ -198,6 +203,19 @@ static tri_status recover_damaged(const tri_files *files,
     return TRI_OK;
 }
 
+/* Its tables are followed by readers, and its writer goes on with them. */
+static tri_status check_not_run(const tri_files *files)
+{
+    int held;
+
+    TRI_TRY(tri_files_held(files, &held));
+    return held ? TRI_FAIL(TRI_EINVAL,
+                           "%s is being run: a program holds its journal; "
+                           "recover is for studies that broke off",
+                           files->path)
+                : TRI_OK;
+}
+
 /* HDF5 does not say why it cannot make a file. */
 static tri_status check_folder(const tri_files *files)
 {
@@ -213,9 +231,11 @@ static tri_status recover_history(const tri_files *files,
 {
     int damaged = tri_history_damage(history) != NULL;
 
-    out->is_needed = damaged || history->live;
+    TRI_TRY(check_not_run(files));
+    out->has_journal = damaged || history->live;
+    out->is_needed = out->has_journal || !history->folded;
     if (!out->is_needed) {
-        return TRI_OK;
+        return recover(files, history, 1, out); /* what the tables hold */
     }
     TRI_TRY(dry ? TRI_OK : check_folder(files));
     return damaged ? recover_damaged(files, history, dry, out)

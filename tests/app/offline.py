@@ -265,6 +265,8 @@ def damage_is_told():
     check(os.path.exists("s.h5.damaged.1"), os.listdir("."))
     check(not os.path.exists("s.h5.journal.1"), os.listdir("."))
     check(counts()["events"] > 0, "the tables hold nothing")
+    again = trireme("recover", "s.h5").stdout
+    check("broke off" in again and "in order" not in again, again)
 
 
 def nothing_is_there():
