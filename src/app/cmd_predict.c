@@ -5,6 +5,8 @@
  */
 #include "src/app/predict.h"
 
+#include "src/report/report.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -113,20 +115,14 @@ static void add_peak(tri_predict_past *p, double ratio)
 static void look_at_past(tri_predict *a)
 {
     const tri_ctl *ctl = a->story->ctl;
-    int top = tri_sched_n_rungs(tri_ctl_sched(ctl));
+    tri_report_covered covered = tri_report_coverage(ctl);
 
-    a->past = (tri_predict_past){0};
+    a->past = (tri_predict_past){.n = covered.same, .inside = covered.inside};
     for (int64_t i = 0; i < tri_ctl_n_trials(ctl); i++) {
         tri_trial_view v;
         double peak;
 
         tri_ctl_trial(ctl, i, &v);
-        if (!isnan(v.predicted) && !isnan(v.objective) && top > 0 &&
-            v.top_rung == top - 1) {
-            a->past.n++;
-            a->past.inside += v.objective >= v.predicted_lo &&
-                              v.objective <= v.predicted_hi;
-        }
         peak = v.predicted_bytes > 0 ? a->peaks[i] : NAN;
         if (peak > 0) {
             add_peak(&a->past, peak / v.predicted_bytes);
@@ -149,6 +145,20 @@ static void memory_interval(const tri_predict *a, tri_predict_row *r)
             fmin(r->belief.bytes * exp(p->mean - 1.96 * sd), r->belief.bytes);
     r->bytes_hi =
             fmax(r->belief.bytes * exp(p->mean + 1.96 * sd), r->belief.bytes);
+}
+
+static int count_runs(const tri_ctl *ctl, const tri_predict_row *r)
+{
+    int n = 0;
+
+    for (int64_t i = 0; i < tri_ctl_n_runs(ctl); i++) {
+        tri_run_view v;
+
+        tri_ctl_run(ctl, i, &v);
+        n += v.trial == r->trial && v.resource == r->measured_resource &&
+             v.state == TRI_RUN_ENDED && v.status == TRI_RUN_FINISHED;
+    }
+    return n;
 }
 
 /* The result of this configuration: at the resource that is asked for, else at
@@ -183,6 +193,7 @@ static void find_measured(const tri_predict *a, tri_predict_row *r)
             r->measured_resource = k->resource;
         }
     }
+    r->n_measured = count_runs(a->story->ctl, r);
     if (r->measured == v.objective) { /* one run, not the mean of several */
         r->lo = v.lo;
         r->hi = v.hi;

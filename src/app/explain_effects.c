@@ -318,7 +318,9 @@ static tri_status print(const effect *list, int n, FILE *out)
     if (!t) {
         return TRI_FAIL(TRI_ENOMEM, "no memory for effects");
     }
-    fputs("\nwhat tells most, by the model over the valid space (medians)\n",
+    fputs("\nwhat tells most, by the search's own model over the valid space "
+          "(medians);\nthe report asks a tree ensemble of its own, which may "
+          "order them otherwise\n",
           out);
     for (int i = 0; i < 6; i++) {
         tri_app_table_cell(t, heads[i]);

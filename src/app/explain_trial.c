@@ -536,7 +536,7 @@ static void print_finals(const about *a)
     if (a->finals.trial < 0) {
         return;
     }
-    printf("finals    %s: %s from %d repeat%s of %s\n", part_of(a),
+    printf("finals    %s: %s, the mean of %d repeat%s of %s\n", part_of(a),
            tri_app_objective(a->study, a->finals.objective, a->finals.lo,
                              a->finals.hi, value, sizeof value),
            a->finals.repeats, a->finals.repeats == 1 ? "" : "s",
@@ -559,9 +559,9 @@ static void print_text(const about *a)
     if (!isnan(a->v.objective)) {
         tri_app_objective(a->study, a->v.objective, a->v.lo, a->v.hi, text,
                           sizeof text);
-        printf("measured  %s", text);
+        printf("measured  %s in the search", text);
         if (!is_at_top(a)) {
-            printf(" at rung %d", a->v.top_rung);
+            printf(", at rung %d", a->v.top_rung);
         }
         surprise(a, text, sizeof text);
         printf("%s%s\n", text[0] ? ": " : "", text);

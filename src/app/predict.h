@@ -12,7 +12,7 @@
 
 /* How predictions that were made before their runs did. */
 typedef struct tri_predict_past {
-    int64_t n, inside;     /* objectives at the top rung */
+    int64_t n, inside;     /* as tri_report_coverage counts them */
     int64_t n_peaks;       /* memory: of log(measured / predicted) */
     double mean, variance; /* its mean, and its sum of squares about it */
 } tri_predict_past;
@@ -26,6 +26,7 @@ typedef struct tri_predict_row {
     int n_warnings;
     int64_t trial; /* that measured it; -1 */
     int64_t measured_resource;
+    int n_measured; /* runs whose median that is, finals included */
     double measured, lo, hi, peak;
     tri_reason reason;
 } tri_predict_row;

@@ -99,11 +99,13 @@ static void print_measured(const tri_predict *a, const tri_predict_row *r)
         printf("measured  trial %" PRId64 ", no result yet\n", r->trial);
         return;
     }
-    printf("measured  %s after %" PRId64 " %s (trial %" PRId64 ")",
+    printf("measured  %s after %" PRId64 " %s (trial %" PRId64 ")%s",
            tri_app_objective(a->study, r->measured, r->lo, r->hi, value,
                              sizeof value),
            r->measured_resource, tri_unit_name(a->study->resource.unit),
-           r->trial);
+           r->trial,
+           r->n_measured > 1 ? ", the median of its runs, finals included"
+                             : "");
     if (!isnan(r->peak)) {
         printf(", %s a rank", tri_app_bytes(r->peak, bytes, sizeof bytes));
     }

@@ -78,6 +78,15 @@ typedef struct tri_report_source { /* all borrowed */
     double limit_bytes; /* memory of a rank; 0: what the study says */
 } tri_report_source;
 
+/* How predictions that were made before their runs did.  They are made for the
+ * top rung: of a loss only what came there is compared; a speed is the same
+ * after any number of steps. */
+typedef struct tri_report_covered {
+    int64_t same, inside; /* compared, of which in the interval */
+    int64_t other;        /* ended at a lower rung */
+} tri_report_covered;
+tri_report_covered tri_report_coverage(const tri_ctl *ctl);
+
 /* [out] *out: the data, owned.  TRI_ENOMEM. */
 tri_status tri_report_data(const tri_report_source *source, json_t **out);
 

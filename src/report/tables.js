@@ -122,8 +122,15 @@ function speedupCard() {
   const won = s.significant && data.answer.winner.trial !== b.trial;
   const verdict = won ? "better than the baseline at 95 %"
                       : "no significant difference: the baseline stands";
-  return card("Speed-up", `${number(s.value)} ×`,
-      interval(s.lo, s.hi), [
+  /* where less is better the ratio says how many times lower */
+  const worse = !objective.maximize && s.value < 1;
+  const [value, lo, hi] = worse ? [1 / s.value, 1 / s.hi, 1 / s.lo]
+                                : [s.value, s.lo, s.hi];
+  const words = objective.maximize ? "times the baseline"
+      : worse ? "times higher than the baseline"
+              : "times lower than the baseline";
+  return card(won ? "Against the baseline" : "Best challenger",
+      `${number(value)} ×`, `${words} ${interval(lo, hi)}`, [
         el("p", {class: won ? "good" : "bad"}, verdict),
         `trial ${c.trial}: ${objectiveText(c.objective)}; `
         + `baseline, trial ${b.trial}: ${objectiveText(b.objective)}`]);
@@ -131,9 +138,13 @@ function speedupCard() {
 
 function costCard() {
   const c = data.cost;
-  return card("Cost", number(c.total), "rank-hours", [
-    `search ${number(c.search)}, finals ${number(c.finals)}, `
-    + `failed, lost or interrupted ${number(c.wasted)}`,
+  /* of a short study hours say nothing */
+  const [times, name] = c.total < 0.1 ? [3600, "rank-seconds"]
+      : c.total < 10 ? [60, "rank-minutes"] : [1, "rank-hours"];
+  const cost = v => missing(v) ? "–" : number(times * v);
+  return card("Cost", cost(c.total), name, [
+    `search ${cost(c.search)}, finals ${cost(c.finals)}, `
+    + `failed, lost or interrupted ${cost(c.wasted)}`,
     `${duration(data.state.time_s)} of study time on `
     + plural(data.state.ranks, "rank")]);
 }
@@ -224,7 +235,10 @@ function importanceTable() {
       + `${number(i.measured)} results, predicts ${number(i.drawn)} valid `
       + `configurations at ${resourceText(i.resource)}; a share is the part of `
       + "the variance of their order that a parameter alone accounts for, or "
-      + "two together beyond their own." + good;
+      + "two together beyond their own." + good
+      + (["random", "quasi"].includes(data.study.search) ? ""
+          : " (trireme explain asks the search's own model instead, which may "
+            + "order the parameters otherwise.)");
   behind("importance", "As a table", ["parameter", "share, %"],
       i.parameters.map(p => [p.name, 100 * p.share]));
   behind("importance", "Pairs as a table", ["parameters", "share, %"],
@@ -243,8 +257,9 @@ function calibrationNote() {
         + "run's noise, so somewhat fewer than 95 % are expected. "
       : "No trial with a prediction was measured at the resource that it is "
         + "for, the top rung's. ")
-      + (c.other > 0 ? `${plural(c.other, "trial")} more ended at a lower rung `
-                       + "(drawn pale, not counted)." : "")
+      + (c.other > 0 ? `${plural(c.other, c.same > 0 ? "more trial" : "trial")}`
+          + " with a prediction ended at a lower rung (drawn pale, not "
+          + "counted)." : "")
       + " On the diagonal both are equal.";
 }
 

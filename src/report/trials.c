@@ -376,37 +376,42 @@ json_t *tri_report_trials(const tri_report_part *p)
 
 /* ---- predicted against measured ----------------------------------------- */
 
-/* Predictions are made for the top rung: what came there is compared. */
-static int is_at_top(const tri_report_part *p, const tri_trial_view *v)
+static int is_at_top(const tri_ctl *ctl, const tri_trial_view *v)
 {
-    int n = tri_sched_n_rungs(tri_ctl_sched(p->ctl));
+    int n = tri_sched_n_rungs(tri_ctl_sched(ctl));
 
-    return !p->study->objective.learned || (n > 0 && v->top_rung == n - 1);
+    return !tri_ctl_study(ctl)->objective.learned ||
+           (n > 0 && v->top_rung == n - 1);
+}
+
+tri_report_covered tri_report_coverage(const tri_ctl *ctl)
+{
+    tri_report_covered c = {0, 0, 0};
+
+    for (int64_t i = 0; i < tri_ctl_n_trials(ctl); i++) {
+        tri_trial_view v;
+
+        tri_ctl_trial(ctl, i, &v);
+        if (!isfinite(v.predicted) || !isfinite(v.objective)) {
+            continue;
+        }
+        if (!is_at_top(ctl, &v)) {
+            c.other++;
+            continue;
+        }
+        c.same++;
+        c.inside +=
+                v.objective >= v.predicted_lo && v.objective <= v.predicted_hi;
+    }
+    return c;
 }
 
 json_t *tri_report_calibration(const tri_report_part *p)
 {
-    int64_t same = 0;
-    int64_t inside = 0;
-    int64_t other = 0;
+    tri_report_covered c = tri_report_coverage(p->ctl);
     json_t *o;
 
-    for (int64_t i = 0; i < tri_ctl_n_trials(p->ctl); i++) {
-        tri_trial_view v;
-
-        tri_ctl_trial(p->ctl, i, &v);
-        if (!isfinite(v.predicted) || !isfinite(v.objective)) {
-            continue;
-        }
-        if (!is_at_top(p, &v)) {
-            other++;
-            continue;
-        }
-        same++;
-        inside +=
-                v.objective >= v.predicted_lo && v.objective <= v.predicted_hi;
-    }
-    if (same + other == 0) {
+    if (c.same + c.other == 0) {
         return tri_report_because(
                 p, "calibration",
                 "No trial has both a prediction and a result: configurations "
@@ -415,8 +420,8 @@ json_t *tri_report_calibration(const tri_report_part *p)
                 p->study->search.proposer);
     }
     o = json_object();
-    json_object_set_new(o, "same", json_integer(same));
-    json_object_set_new(o, "inside", json_integer(inside));
-    json_object_set_new(o, "other", json_integer(other));
+    json_object_set_new(o, "same", json_integer(c.same));
+    json_object_set_new(o, "inside", json_integer(c.inside));
+    json_object_set_new(o, "other", json_integer(c.other));
     return o;
 }

@@ -116,6 +116,28 @@ static void what_is_not_valid_is_refused(void **state)
     cli_expect_sentence(cli_run("predict no.h5 --set dp=1"), 1, "no.h5");
 }
 
+/* The page, explain and predict count predictions alike. */
+static void all_count_the_same(void **state)
+{
+    json_t *o = record_ask("predict proc.h5 --set " GOOD);
+    const json_t *said = record_at(o, "coverage");
+    json_t *drawn;
+    const cli_ran *ran = cli_run("report proc.h5 -o -");
+    const char *data = strstr(ran->out, "\"calibration\":");
+    json_error_t e;
+
+    (void)state;
+    assert_non_null(data);
+    drawn = json_loads(strchr(data, ':') + 1, JSON_DISABLE_EOF_CHECK, &e);
+    assert_non_null(drawn);
+    assert_true(record_number(said, "predictions") ==
+                record_number(drawn, "same"));
+    assert_true(record_number(said, "inside") ==
+                record_number(drawn, "inside"));
+    json_decref(drawn);
+    json_decref(o);
+}
+
 static void people_read_it_too(void **state)
 {
     const cli_ran *ran = cli_run("predict proc.h5 --set " GOOD);
@@ -134,6 +156,7 @@ int main(int argc, char **argv)
             cmocka_unit_test(a_shorter_run_is_worse),
             cmocka_unit_test(outside_the_data_is_warned_of),
             cmocka_unit_test(what_is_not_valid_is_refused),
+            cmocka_unit_test(all_count_the_same),
             cmocka_unit_test(people_read_it_too),
     };
     int failed;
