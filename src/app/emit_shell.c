@@ -134,7 +134,9 @@ void tri_emit_before(const tri_emit_job *job, const tri_emit_command *c,
         fputs("# Start it in the folder in which the study was started.\n",
               out);
     }
-    fprintf(out, "# It trains as far as the study did: %" PRId64 " %s.\n",
+    fprintf(out,
+            "# It trains for %" PRId64
+            " %s as the study did, without the steps of warm-up there.\n",
             job->resource, tri_unit_name(job->study->resource.unit));
     print_devices(&job->study->model.u.process, out);
     print_setup(&job->study->model.u.process, strict, out);

@@ -10,6 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Between assignments. */
+#define GAPS " ,\t\n"
+
 /* ---- paths ---- */
 
 void tri_study_resolve(const tri_study *study, const char *name, char *buf,
@@ -250,11 +253,28 @@ static tri_status set_value(const tri_study *study, const char *name,
     return TRI_OK;
 }
 
+/* Whether the words of text[0..n) assign to `name`. */
+static int is_given(const char *text, size_t n, const char *name)
+{
+    size_t length = strlen(name);
+    const char *end = text + n;
+
+    while ((text += strspn(text, GAPS)) < end) {
+        if (strncmp(text, name, length) == 0 && text[length] == '=') {
+            return 1;
+        }
+        text += strcspn(text, GAPS);
+    }
+    return 0;
+}
+
 static tri_status set_values(const tri_study *study, const char *text,
                              tri_value *values, tri_pile *pile)
 {
-    while (*(text += strspn(text, " ,\t\n"))) {
-        size_t n = strcspn(text, " ,\t\n");
+    const char *all = text;
+
+    while (*(text += strspn(text, GAPS))) {
+        size_t n = strcspn(text, GAPS);
         char *one = tri_pile_text(pile, text, n), *value;
         if (!one) {
             return TRI_FAIL(TRI_ENOMEM, "no memory for a layout");
@@ -265,6 +285,9 @@ static tri_status set_values(const tri_study *study, const char *text,
                             one);
         }
         *value = '\0';
+        if (is_given(all, (size_t)(text - all), one)) {
+            return TRI_FAIL(TRI_EEXIST, "\"%.60s\" is given twice", one);
+        }
         TRI_TRY(set_value(study, one, value + 1, values));
         text += n;
     }
@@ -283,8 +306,8 @@ tri_status tri_study_layout_parse(const tri_study *study, const char *text,
     for (i = 0; i < tri_n_engine_params; i++) {
         values[i] = tri_engine_params[i].preset;
         at = tri_space_find(study->space, tri_engine_params[i].name);
-        if (at >= 0 && tri_engine_is_for(&tri_engine_params[i],
-                                         &study->model)) {
+        if (at >= 0 &&
+            tri_engine_is_for(&tri_engine_params[i], &study->model)) {
             /* what the study fixes */
             const tri_domain *d = &tri_space_param(study->space, at)->domain;
             values[i] = d->kind == TRI_DOMAIN_CONST ? d->values[0] : values[i];

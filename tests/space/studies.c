@@ -320,6 +320,10 @@ static void built_in_rules_by_name(void **state)
     assert_int_equal(tri_study_layout_parse(s, "dpp=2", &l), TRI_EUNKNOWN);
     assert_int_equal(tri_study_layout_parse(s, "dp=0", &l), TRI_ERANGE);
     assert_int_equal(tri_study_layout_parse(s, "dp", &l), TRI_EPARSE);
+    assert_int_equal(tri_study_layout_parse(s, "dp=1,tp=2 dp=2", &l),
+                     TRI_EEXIST);
+    assert_int_equal(tri_study_layout_parse(s, "tp=2,micro_batch=2,tp=2", &l),
+                     TRI_EEXIST);
     tri_study_destroy(s);
 }
 
