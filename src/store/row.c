@@ -148,7 +148,7 @@ void tri_row_value(tri_row *row, tri_value v)
     } else if (v.type == TRI_INACTIVE) {
         tri_row_text(row, "");
     } else {
-        tri_value_print(v, text, sizeof text);
+        tri_column_print(v, text, sizeof text);
         tri_row_text(row, text);
     }
 }

@@ -3,6 +3,7 @@
  */
 #include "src/store/schema.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -161,6 +162,13 @@ static tri_column_kind widen(tri_column_kind kind, tri_value v)
     return kind;
 }
 
+size_t tri_column_print(tri_value v, char *buf, size_t bytes)
+{
+    return v.type == TRI_WORD
+                   ? (size_t)snprintf(buf, bytes, "%s", v.u.word)
+                   : tri_value_print(v, buf, bytes);
+}
+
 static void widen_for(tri_value v, tri_column_kind *kind, int *bytes)
 {
     char text[64];
@@ -168,7 +176,7 @@ static void widen_for(tri_value v, tri_column_kind *kind, int *bytes)
 
     if (v.type != TRI_INACTIVE) {
         *kind = widen(*kind, v);
-        n = (int)tri_value_print(v, text, sizeof text);
+        n = (int)tri_column_print(v, text, sizeof text);
         *bytes = n > *bytes ? n : *bytes;
     }
 }

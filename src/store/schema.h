@@ -57,6 +57,10 @@ typedef struct tri_schema {
 /* Widths that leave room for what a live study may bring. */
 extern const tri_widths tri_widths_live;
 
+/* A parameter's value as a column of texts holds it: as expressions print it,
+ * but for words, which stand as they are.  Returns its bytes. */
+size_t tri_column_print(tri_value v, char *buf, size_t bytes);
+
 /* The schema for the study of `ctl` and the values of its trials so far.
  * [out] `out`, to be given to tri_schema_fini.  TRI_ENOMEM. */
 tri_status tri_schema_init(tri_schema *out, const tri_ctl *ctl,
