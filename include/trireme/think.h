@@ -9,9 +9,10 @@
  *
  * What is odd in the records has a defined answer:
  *   few results      (under five, or two of values) no model, rule "spread":
- *                    the farthest from all that was tried
- *   all failed       the same, for as long as none has a value; the failures
- *                    teach the feasibility model
+ *                    the farthest from all that was tried; or "random", where
+ *                    new trials end below the top
+ *   all failed       rule "spread", for as long as none has a value; the
+ *                    failures teach the feasibility model
  *   all equal        the same, until two values differ: nothing ranks
  *                    configurations
  *   NaN, infinite    no value; the configuration counts as one that ran

@@ -20,7 +20,8 @@ const char *tri_explain_rule(const char *rule)
                           "(regularised evolution)"},
             {"reinforce", "drawn from a policy that was trained against the "
                           "predictor, by acquisition"},
-            {"random", "drawn at random, so that the model can be surprised"},
+            {"random", "drawn at random: there was no model yet, or so that "
+                       "it can be surprised"},
             {"warm", "the best by what earlier studies say"},
     };
 

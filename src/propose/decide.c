@@ -258,6 +258,18 @@ static tri_status add_trusted(tri_thinker *t, tri_answer *a,
     return TRI_OK;
 }
 
+/* Before there is a model.  The farthest from each other stand at the ends of
+ * all ranges, where little learns; on a ladder a share of them goes on whatever
+ * they are worth, since the first are judged by each other only.  There the
+ * first are drawn by chance. */
+static tri_status add_first(tri_thinker *t, const tri_snapshot *s,
+                            tri_answer *a, int n, const tri_caution *c)
+{
+    return t->lack == TRI_LACKS_TOO_FEW && tri_snapshot_is_ladder(s)
+                   ? add_random(t, s, a, n, c)
+                   : add_design(t, s, a, n);
+}
+
 /* Those that neither earlier studies nor the dice choose. */
 static tri_status add_led(tri_thinker *t, const tri_snapshot *s,
                           const tri_cancel *cancel, tri_answer *a, int n,
@@ -266,7 +278,8 @@ static tri_status add_led(tri_thinker *t, const tri_snapshot *s,
     if (t->is_evolution) {
         return add_children(t, s, a, n, c);
     }
-    return t->model ? add_best(t, s, cancel, a, n, c) : add_design(t, s, a, n);
+    return t->model ? add_best(t, s, cancel, a, n, c)
+                    : add_first(t, s, a, n, c);
 }
 
 tri_status tri_thinker_decide(tri_thinker *t, const tri_snapshot *s,

@@ -341,7 +341,7 @@ static tri_lack find_lack(const tri_thinker *t)
 }
 
 /* [out] t->reason: a clause for it, empty where nothing is missing. */
-static int may_learn(tri_thinker *t)
+static int may_learn(tri_thinker *t, const tri_snapshot *s)
 {
     const tri_knowledge *k = &t->known;
 
@@ -355,8 +355,9 @@ static int may_learn(tri_thinker *t)
     case TRI_LACKS_TOO_FEW:
         snprintf(t->reason, sizeof t->reason,
                  "too few results yet: %d, of %d configurations; the first %d "
-                 "are spread out",
-                 k->n, k->n_own, DESIGN);
+                 "are %s",
+                 k->n, k->n_own, DESIGN,
+                 tri_snapshot_is_ladder(s) ? "drawn at random" : "spread out");
         break;
     case TRI_LACKS_ALL_EQUAL:
         snprintf(t->reason, sizeof t->reason,
@@ -383,7 +384,7 @@ static tri_status learn(tri_thinker *t, const tri_snapshot *s)
     t->resource = (double)s->resource;
     TRI_TRY(read_sources(t));
     TRI_TRY(recall(t));
-    if (may_learn(t)) {
+    if (may_learn(t, s)) {
         TRI_TRY(learn_values(t, s));
     } else {
         forget_models(t);

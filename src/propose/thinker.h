@@ -14,7 +14,8 @@
 #include "src/propose/think_internal.h"
 #include "src/propose/transfer.h"
 
-/* Results that are spread out before a model is asked. */
+/* Results before a model is asked: spread out, or where runs are stopped early
+ * drawn by chance. */
 #define DESIGN 5
 /* Of a joint of proposals in one answer. */
 #define WANTED_MOST 512
@@ -94,6 +95,12 @@ typedef struct tri_turns {
     int n[TRI_TURN_KINDS];
     int64_t trusted_before; /* in earlier answers */
 } tri_turns;
+
+/* Whether new trials end below the top. */
+static inline int tri_snapshot_is_ladder(const tri_snapshot *s)
+{
+    return s->resource > s->base;
+}
 
 /* By the numbers that the trials will have, so that the shares hold of what is
  * started, however little of each answer is. */

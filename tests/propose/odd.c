@@ -52,6 +52,7 @@ typedef struct story {
     uint64_t tried[MOST];
     tri_config configs[MOST][PARAMS];
     int64_t number;
+    int64_t top; /* resource to predict at; 0: that of new trials */
     int n_of_rule, n_spread, n_random, n_news;
     char news[2048], hyper[1024], model[32];
 } story;
@@ -121,7 +122,7 @@ static void ask(story *s, int wanted, answer_fn *answer, const char *rule)
                              .records = s->records,
                              .n_tried = s->n,
                              .tried = s->tried,
-                             .resource = 1,
+                             .resource = s->top > 0 ? s->top : 1,
                              .base = 1,
                              .max_ranks = 1};
 
@@ -266,6 +267,26 @@ static void no_finite_value(void **state)
         assert_string_equal(s->model, "none");
         if (!is_evolution(k)) {
             assert_int_equal(s->n_spread, TRIALS);
+        }
+        end(s);
+    }
+}
+
+/* Where runs may be stopped early the first are drawn by chance. */
+static void first_of_a_ladder(void **state)
+{
+    (void)state;
+    for (int k = 0; k < N_SEARCHES; k++) {
+        story *s = begin(k);
+
+        s->top = 9;
+        for (int i = 0; i < 2; i++) {
+            ask(s, 2, equal_then_not, "");
+        }
+        assert_string_equal(s->model, "none");
+        if (!is_evolution(k)) {
+            assert_int_equal(s->n_random, 4);
+            assert_non_null(strstr(s->hyper, "drawn at random"));
         }
         end(s);
     }
@@ -483,6 +504,7 @@ int main(void)
                                        cmocka_unit_test(all_equal_at_first),
                                        cmocka_unit_test(all_failed),
                                        cmocka_unit_test(no_finite_value),
+                                       cmocka_unit_test(first_of_a_ladder),
                                        cmocka_unit_test(one_record),
                                        cmocka_unit_test(any_scale),
                                        cmocka_unit_test(duplicates),
