@@ -100,6 +100,11 @@ TRI_API void tri_warm_records_destroy(struct tri_warm_records *list, int n);
 /* The study in force (after edits); NULL before the first open. */
 TRI_API const tri_study *tri_ctl_study(const tri_ctl *ctl);
 
+/* Whether a study that is done may go on: `n_ranks` of this machine class can
+ * run what fewer could not, and its budget leaves room. */
+TRI_API int tri_ctl_may_go_on(const tri_ctl *ctl, int n_ranks,
+                              const char *machine_class);
+
 /* The machine class of the results that count; "" while it is not known. */
 TRI_API const char *tri_ctl_machine_class(const tri_ctl *ctl);
 

@@ -132,8 +132,10 @@ typedef struct tri_warm_row {
  * looked for (trireme/slow.h).  2: a search whose time passed before any run
  * finished or failed is no empty one, and a resume begins its time again.  3: a
  * host of which no run was compared has one measured again, and of two runs
- * the repeated one may be the slow one. */
-#define TRI_RULES 3
+ * the repeated one may be the slow one.  4: a study that was done goes on where
+ * a resume has the ranks that some configurations wanted; a time in which the
+ * driver stood still is nobody's, and no budget's. */
+#define TRI_RULES 4
 
 /* The study is opened for writing: the first event ever, and the first of
  * each later opening. */

@@ -170,6 +170,14 @@ static double budget_end(const tri_ctl *ctl)
                              : budget;
 }
 
+int tri_ctl_budget_is_left(const tri_ctl *ctl)
+{
+    int64_t runs = ctl->study->budget.runs;
+
+    return (runs == TRI_UNLIMITED || ctl->search_runs < runs) &&
+           ctl->now < budget_end(ctl);
+}
+
 static double opening_end(const tri_ctl *ctl)
 {
     double most = max_time_s(ctl);

@@ -81,8 +81,11 @@ static const char *say_idle(tri_ctl *ctl)
 tri_status tri_ctl_end_done(tri_ctl *ctl)
 {
     const char *parked = ctl->n_parked
-                                 ? say(ctl, "; %lld parked for want of ranks",
-                                       (long long)ctl->n_parked)
+                                 ? say(ctl, "; %lld parked for want of ranks%s",
+                                       (long long)ctl->n_parked,
+                                       ctl->rules < 4 ? ""
+                                                      : ": --resume with more "
+                                                        "may go on")
                                  : "";
     const char *why = say(ctl, "%s: %lld trials, %lld runs%s%s%s",
                           ctl->cut ? "stopped for --max-time" : "done",
@@ -93,6 +96,8 @@ tri_status tri_ctl_end_done(tri_ctl *ctl)
     for (int64_t i = 0; !ctl->cut && i < ctl->n_trials; i++) {
         TRI_TRY(tri_ctl_drop_checkpoint(ctl, i));
     }
+    ctl->done_ranks = ctl->n_up;
+    ctl->done_exhausted = ctl->exhausted;
     return tri_ctl_end(ctl, 0, ctl->cut, why);
 }
 

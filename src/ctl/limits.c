@@ -2,7 +2,8 @@
  * Limits: what has to happen by when.  A heap of the runs in flight by the
  * time at which each has been silent for too long; it is looked at in clock
  * events only, which the driver feeds when its inbox is empty.  A gap of the
- * driver's own loop shifts every limit of a run, none of the study.
+ * driver's own loop shifts every limit of a run, and the study's time; neither
+ * --max-time nor the deadline, which are the clock's.
  */
 #include "src/ctl/state.h"
 
@@ -276,6 +277,7 @@ tri_status tri_ctl_feed_clock(tri_ctl *ctl, const tri_ev_clock *ev)
     if (ev->gap_s > GAP_S) {
         ctl->shift += ev->gap_s;
         ctl->drain_limit += ev->gap_s;
+        ctl->idle_s += ctl->rules >= 4 ? ev->gap_s : 0;
     }
     while (ctl->n_heap && key(ctl, 0) + ctl->shift <= ctl->now) {
         TRI_TRY(expire(ctl, &ctl->lives[ctl->heap[0]]));

@@ -5,6 +5,7 @@
 #include "src/ctl/state.h"
 
 #include <stdio.h>
+#include <string.h>
 
 /* The job ends while this runs, by nobody's wish that is known: that may be the
  * doing of what runs, such as a rank that ends itself.  A study must end, so
@@ -102,6 +103,49 @@ static int work_is_left(const tri_ctl *ctl)
            job.kind != TRI_JOB_NONE;
 }
 
+int tri_ctl_may_go_on(const tri_ctl *ctl, int n_ranks,
+                      const char *machine_class)
+{
+    int lo, hi;
+
+    if (!ctl->complete || n_ranks <= ctl->done_ranks ||
+        strcmp(machine_class, ctl->machine_class) != 0 ||
+        !tri_ctl_budget_is_left(ctl)) {
+        return 0;
+    }
+    tri_space_rank_range(ctl->study->space, &lo, &hi);
+    if (ctl->done_exhausted && hi > ctl->done_ranks &&
+        (ctl->study->budget.trials == TRI_UNLIMITED ||
+         ctl->n_trials < ctl->study->budget.trials)) {
+        return 1;
+    }
+    for (int64_t i = 0; i < ctl->n_trials; i++) {
+        const tri_trial_row *t = &ctl->trials[i];
+
+        if (t->ranks > ctl->done_ranks && t->ranks <= n_ranks &&
+            t->place < TRI_PLACE_DONE) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* The pool is settled: what fits is parked no more, and may be due. */
+static void go_on_if_more_fits(tri_ctl *ctl)
+{
+    if (ctl->rules < 4 || ctl->opening_class != ctl->machine_class) {
+        return;
+    }
+    if (tri_ctl_may_go_on(ctl, ctl->n_up, ctl->opening_class) &&
+        work_is_left(ctl)) {
+        ctl->complete = 0;
+        ctl->phase = TRI_PHASE_SEARCH;
+        tri_ctl_finals_reset(ctl);
+    } else if (ctl->n_up > ctl->done_ranks) { /* nor will it with as many */
+        ctl->done_ranks = ctl->n_up;
+    }
+}
+
 static tri_status end_search(tri_ctl *ctl)
 {
     ctl->cut = ctl->opening_blocks && work_is_left(ctl);
@@ -161,6 +205,9 @@ tri_status tri_ctl_act(tri_ctl *ctl)
         return ctl->n_flying
                        ? TRI_OK
                        : tri_ctl_end(ctl, 3, 1, drain_sentence(ctl->drain_why));
+    }
+    if (ctl->complete) {
+        go_on_if_more_fits(ctl);
     }
     if (ctl->complete) {
         return tri_ctl_end(ctl, 0, 0, "done already");

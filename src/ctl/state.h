@@ -185,12 +185,12 @@ struct tri_ctl {
 
     double now, before; /* times of this event and the last */
     double open_s, max_time_s, deadline_s, drain_limit;
-    double idle_s; /* study time before this came to nothing: no budget's */
+    double idle_s; /* study time that came to nothing: no budget's */
     /* of all runs: the longest usual step, the longest checkpoint */
     double longest_step_s, longest_save_s;
     double shift; /* by gaps of the driver's loop, added up */
     int epoch;
-    int rules; /* of this opening: TRI_RULES, or 0 */
+    int rules; /* of this opening: TRI_RULES, or less */
     tri_phase phase;
     uint8_t no_timeouts;
     uint8_t no_texts; /* of configurations, in commands */
@@ -250,6 +250,8 @@ struct tri_ctl {
     uint8_t deadline_shelves; /* a promotion of this opening was not */
     uint8_t opening_blocks;   /* a job was not, or not ended, for max_time */
     uint8_t cut;              /* ... and the search has work left */
+    uint8_t done_exhausted;   /* when the study was done: no other fitted ... */
+    int done_ranks;           /* ... and so many ranks were up */
     int64_t n_shelved;
 
     int64_t repeated_steps; /* done by runs that have to do them again */
@@ -469,6 +471,9 @@ tri_status tri_ctl_go_on(tri_ctl *ctl, tri_live *live, int *went);
 
 /* Start what can be started, end what is over. */
 tri_status tri_ctl_act(tri_ctl *ctl);
+
+/* Whether the study's own budget leaves room for another run of the search. */
+int tri_ctl_budget_is_left(const tri_ctl *ctl);
 tri_status tri_ctl_drain(tri_ctl *ctl, int why);
 
 /* ---- checkpoint.c: what trials go on from ------------------------------- */

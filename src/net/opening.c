@@ -178,12 +178,15 @@ static tri_status open_record(tri_driver *d, const facts *f)
                            &d->record, &d->ctl, &d->epoch);
 }
 
-static int is_done(const tri_driver *d)
+/* And these ranks, should all come, have nothing to add to it. */
+static int is_done(const tri_driver *d, const facts *f)
 {
     tri_progress p;
 
     tri_ctl_progress(d->ctl, &p);
-    return p.state == TRI_CTL_ENDED && p.end_status == 0 && !p.ended_resumable;
+    return p.state == TRI_CTL_ENDED && p.end_status == 0 &&
+           !p.ended_resumable &&
+           !tri_ctl_may_go_on(d->ctl, d->world->size - 1, f->machine_class);
 }
 
 static void say_resumed(const tri_driver *d)
@@ -495,7 +498,7 @@ static tri_status begin(tri_driver *d, const facts *f, int *said)
     d->start_s = tri_now();
     if (stored) {
         TRI_TRY(check_stored(d, stored, &changed));
-        if (!changed && is_done(d)) {
+        if (!changed && is_done(d, f)) {
             d->ended = 1;
             snprintf(d->why, sizeof d->why, "the study is done already");
             return TRI_OK;

@@ -219,6 +219,29 @@ static void gaps_shift_limits(void **state)
     world_fini(&w);
 }
 
+/* Rank 0 was stopped for longer than its workers wait for it: the study's time
+ * is not used up, and it can be resumed. */
+static void gaps_are_no_time_of_the_study(void **state)
+{
+    world w;
+
+    (void)state;
+    world_init(&w, timed_alone);
+    world_begin(&w, 1, 1);
+    world_formed(&w, 0);
+    assert_true(tri_ctl_next_deadline(w.ctl) <= 100);
+    w.now = 150;
+    world_clock(&w, 145);
+    assert_int_equal(world_count(&w, TRI_CMD_VERDICT), 0);
+    w.now = 151;
+    world_lost(&w, 0, TRI_REASON_RANK_LOST, 1, 1);
+    assert_true(w.ended);
+    assert_int_equal(w.status, 3);
+    assert_true(w.resumable);
+    world_retell(&w);
+    world_fini(&w);
+}
+
 static void virtual_time_judges_no_run(void **state)
 {
     world w;
@@ -540,6 +563,7 @@ int main(void)
             cmocka_unit_test(a_leader_dies_at_the_end),
             cmocka_unit_test(progress_follows_the_slowest_step),
             cmocka_unit_test(gaps_shift_limits),
+            cmocka_unit_test(gaps_are_no_time_of_the_study),
             cmocka_unit_test(virtual_time_judges_no_run),
             cmocka_unit_test(the_deadline_drains),
             cmocka_unit_test(a_drain_without_answers_ends),

@@ -258,6 +258,76 @@ static void to_the_end(world *w)
     }
 }
 
+/* What was parked when the study was done is no less of it: the ranks that it
+ * wants take it up, once, and finals are held again. */
+static void more_ranks_open_what_is_done(void **state)
+{
+    world w;
+    tri_progress p;
+    int64_t large = -1, runs;
+
+    (void)state;
+    world_init(&w, study);
+    world_begin(&w, 8, 8);
+    for (int i = 0; i < tri_ctl_n_trials(w.ctl); i++) {
+        large = trial(&w, i).ranks == 4 ? i : large;
+    }
+    world_begin(&w, 2, 2);
+    to_the_end(&w);
+    assert_int_equal(w.status, 0);
+    assert_false(w.resumable); /* a chain ends */
+    assert_non_null(strstr(w.why, "--resume with more may go on"));
+    assert_false(tri_ctl_may_go_on(w.ctl, 2, ""));
+    assert_false(tri_ctl_may_go_on(w.ctl, 3, ""));
+    assert_true(tri_ctl_may_go_on(w.ctl, 4, ""));
+    runs = tri_ctl_n_runs(w.ctl);
+    world_begin(&w, 2, 2); /* as many as before */
+    assert_true(w.ended);
+    assert_string_equal(w.why, "done already");
+    assert_int_equal(tri_ctl_n_runs(w.ctl), runs);
+    world_begin(&w, 4, 4);
+    assert_false(w.ended);
+    assert_int_equal(trial(&w, assigned(&w, 0)->trial).ranks, 4);
+    to_the_end(&w);
+    assert_int_equal(w.status, 0);
+    assert_true(tri_ctl_n_runs(w.ctl) > runs);
+    tri_ctl_progress(w.ctl, &p);
+    assert_int_equal(p.parked, 0);
+    assert_int_not_equal(trial(&w, large).state, TRI_TRIAL_PARKED);
+    runs = tri_ctl_n_runs(w.ctl);
+    world_begin(&w, 8, 8);
+    assert_string_equal(w.why, "done already");
+    assert_int_equal(tri_ctl_n_runs(w.ctl), runs);
+    world_retell(&w);
+    world_fini(&w);
+}
+
+/* So are configurations that nobody drew, as the ranks were too few. */
+static void more_ranks_draw_larger_ones(void **state)
+{
+    static const char tiny[] = "study: t\nmodel: {kind: synthetic}\n"
+                               "space: {g: {choice: [1, 2, 4]}}\nranks: g\n"
+                               "objective: {minimize: loss}\n"
+                               "resource: {min: 1, max: 9, eta: 3}\n"
+                               "budget: {trials: 6}\nfinals: none\n";
+    world w;
+
+    (void)state;
+    world_init(&w, tiny);
+    world_begin(&w, 1, 1);
+    to_the_end(&w);
+    assert_int_equal(tri_ctl_n_trials(w.ctl), 1);
+    world_begin(&w, 4, 4);
+    assert_false(w.ended);
+    to_the_end(&w);
+    assert_int_equal(w.status, 0);
+    assert_int_equal(tri_ctl_n_trials(w.ctl), 3);
+    world_begin(&w, 8, 8);
+    assert_string_equal(w.why, "done already");
+    world_retell(&w);
+    world_fini(&w);
+}
+
 static void done_already_unless_edited(void **state)
 {
     world w;
@@ -395,6 +465,8 @@ int main(void)
             cmocka_unit_test(who_ends_the_job_is_found),
             cmocka_unit_test(a_drain_in_order_is_not_counted),
             cmocka_unit_test(fewer_ranks_park),
+            cmocka_unit_test(more_ranks_open_what_is_done),
+            cmocka_unit_test(more_ranks_draw_larger_ones),
             cmocka_unit_test(more_ranks_bring_back),
             cmocka_unit_test(done_already_unless_edited),
             cmocka_unit_test(frozen_keys_are_named),
