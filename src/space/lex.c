@@ -1,6 +1,8 @@
 /*
  * The lexer of expressions.  A word may start with a digit (1f1b) where the
  * caller knows it as a word; a unit after a number is part of the number.
+ * What is wholly a number is one, even where a word is spelt so ("3"): else a
+ * value of one parameter would change what rules on others say.
  */
 #include "src/space/lex.h"
 
@@ -168,7 +170,8 @@ tri_status tri_lex(tri_lexer *lx, tri_token *out)
         /* the end */
     } else if (*lx->at == '"' || *lx->at == '\'') {
         TRI_TRY(lex_string(lx, &t));
-    } else if (is_digit(*lx->at) && !is_word(lx, lx->at, n)) {
+    } else if (is_digit(*lx->at) &&
+               (tri_number_span(lx->at) >= n || !is_word(lx, lx->at, n))) {
         TRI_TRY(lex_number(lx, &t));
     } else if (*lx->at == '.' && is_digit(lx->at[1])) {
         TRI_TRY(lex_number(lx, &t));

@@ -75,10 +75,40 @@ static void refusals(void **state)
     }
 }
 
+/* A word that is spelt as a number changes no rule, built in or not, that has
+ * that number; and is met quoted. */
+static void words_like_numbers(void **state)
+{
+    static const char text[] =
+            "study: t\nmodel: {kind: gpt, layers: 4}\n"
+            "space:\n"
+            "  dp: {choice: [1, 2, 4]}\n"
+            "  zero: {choice: [0, 1, 2, 3]}\n"
+            "  overlap: {choice: [none, poke, shm]}\n"
+            "  tag: {choice: [\"0\", \"1\", \"2\", \"3\", \"1e3\"]}\n"
+            "  global_batch: 8\n"
+            "constraints: [dp != 2 or zero < 3, tag == \"3\" or tag == "
+            "\"1e3\"]\n"
+            "objective: {maximize: tokens_per_s, compare: total}\n";
+    tri_study *s = NULL;
+    tri_status st =
+            tri_study_parse(text, strlen(text), "t.yaml", NULL, NULL, &s);
+
+    (void)state;
+    if (st != TRI_OK) {
+        fail_msg("%s", tri_error_last()->sentence);
+    }
+    /* dp 1: zero 0, none; dp 2: zero 0, 1 with three, 2 with one; dp 4: and 3
+     * with two; each with two tags */
+    assert_int_equal((int)tri_space_count(s->space), 2 * (1 + 7 + 9));
+    tri_study_destroy(s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(forms),
-                                       cmocka_unit_test(refusals)};
+                                       cmocka_unit_test(refusals),
+                                       cmocka_unit_test(words_like_numbers)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
