@@ -33,6 +33,7 @@ typedef enum tri_axis_kind {
 typedef struct tri_axis {
     const char *name; /* of the parameter or feature, borrowed from the space;
                        * "ranks" for the number of ranks */
+    const char *with; /* of a product the other one; else NULL */
     tri_axis_kind kind;
     int first, width; /* columns [first, first + width) */
 } tri_axis;

@@ -60,6 +60,40 @@ char *tri_app_config_brief(const tri_ctl *ctl, int64_t trial, char *buf,
     return buf;
 }
 
+/* ---- more ranks than cores ------------------------------------------- */
+
+static int64_t count_finished(const tri_ctl *ctl, int only_over)
+{
+    int64_t n = 0;
+
+    for (int64_t i = 0; i < tri_ctl_n_runs(ctl); i++) {
+        tri_run_view r;
+
+        tri_ctl_run(ctl, i, &r);
+        n += r.state == TRI_RUN_ENDED && r.status == TRI_RUN_FINISHED &&
+             (r.oversubscribed || !only_over);
+    }
+    return n;
+}
+
+int64_t tri_app_oversubscribed(const tri_ctl *ctl)
+{
+    return count_finished(ctl, 1);
+}
+
+void tri_app_oversubscribed_print(const tri_ctl *ctl, FILE *out)
+{
+    int64_t n = tri_app_oversubscribed(ctl);
+
+    if (n > 0) {
+        fprintf(out,
+                "cores     %" PRId64 " of %" PRId64
+                " finished runs had more ranks than cores on a host: their "
+                "times say little\n",
+                n, count_finished(ctl, 0));
+    }
+}
+
 /* ---- JSON ------------------------------------------------------------ */
 
 json_t *tri_app_standing_one_json(const tri_ctl *ctl, const tri_standing *s)
@@ -147,6 +181,8 @@ json_t *tri_app_answer_json(const tri_ctl *ctl, int top)
     json_object_set_new(o, "objective",
                         json_string(tri_ctl_study(ctl)->objective.name));
     json_object_set_new(o, "finals", json_boolean(a.finals));
+    json_object_set_new(o, "oversubscribed",
+                        json_integer(tri_app_oversubscribed(ctl)));
     return o;
 }
 
@@ -286,6 +322,7 @@ void tri_app_answer_print(const tri_ctl *ctl, int top, FILE *out)
         if (tri_app_baseline_failed(ctl)) {
             fprintf(out, "%s\n", tri_app_baseline_fate(ctl, fate, sizeof fate));
         }
+        tri_app_oversubscribed_print(ctl, out);
         return;
     }
     fputs("\nfinals\n", out);
@@ -294,4 +331,5 @@ void tri_app_answer_print(const tri_ctl *ctl, int top, FILE *out)
         print_standing(ctl, "baseline", &a.baseline, out);
     }
     print_verdict(ctl, &a, out);
+    tri_app_oversubscribed_print(ctl, out);
 }

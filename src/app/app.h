@@ -222,6 +222,10 @@ int tri_app_program(const tri_study *study, char *buf, size_t bytes);
 json_t *tri_app_answer_json(const tri_ctl *ctl, int top);
 /* The same for people: the best table, finals, verdict. */
 void tri_app_answer_print(const tri_ctl *ctl, int top, FILE *out);
+/* Runs that finished on hosts with more ranks than cores; and a line on them,
+ * where there are any. */
+int64_t tri_app_oversubscribed(const tri_ctl *ctl);
+void tri_app_oversubscribed_print(const tri_ctl *ctl, FILE *out);
 /* The best on exactly `ranks` ranks (0: any) as a table, and as the list
  * `top`.  Owned. */
 void tri_app_top_print(const tri_ctl *ctl, int ranks, int top, FILE *out);

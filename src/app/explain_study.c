@@ -455,6 +455,7 @@ static tri_status print_text(about *a)
     if (a->news[0]) {
         printf("          %s\n", a->news);
     }
+    tri_app_oversubscribed_print(a->story->ctl, stdout);
     print_next(a);
     print_rungs(a);
     if (a->has_model) {

@@ -551,7 +551,9 @@ static void print_text(const about *a)
     printf("trial     %" PRId64 ": %s\n          %d rank%s, %s\n", a->v.trial,
            tri_app_config_text(a->ctl, a->v.trial, text, sizeof text),
            a->v.ranks, a->v.ranks == 1 ? "" : "s",
-           tri_trial_state_name(a->v.state));
+           a->progress.state == TRI_CTL_ENDED && a->v.state == TRI_TRIAL_PAUSED
+                   ? "stayed at its rung"
+                   : tri_trial_state_name(a->v.state));
     printf("proposed  at %s, origin %s%s%s: %s\n",
            tri_app_duration(a->v.created_s, time, sizeof time), a->v.origin,
            a->v.rule[0] ? ", rule " : "", a->v.rule, why_tried(a));

@@ -76,6 +76,8 @@ json_t *tri_app_standing_json(const tri_app_standing *s)
     json_object_set_new(o, "running", json_integer(p->running));
     json_object_set_new(o, "failed", json_integer(p->failed));
     json_object_set_new(o, "parked", json_integer(p->parked));
+    json_object_set_new(o, "oversubscribed",
+                        json_integer(tri_app_oversubscribed(s->ctl)));
     json_object_set_new(o, "repeated_steps", json_integer(p->repeated_steps));
     json_object_set_new(o, "search",
                         tri_app_searched_json(s->searched, s->ctl));
@@ -198,6 +200,7 @@ void tri_app_standing_rest(const tri_app_standing *s, FILE *out)
         fprintf(out, ", %d slow and benched", p->ranks_benched);
     }
     fprintf(out, "\n");
+    tri_app_oversubscribed_print(s->ctl, out);
     print_best(s, out);
     print_rungs(s, out);
 }

@@ -331,8 +331,10 @@ static int is_paired(const tri_encoding *e, int i)
 
 static tri_status add_product(tri_encoding *e, int i, int j)
 {
-    tri_axis axis = {
-            .name = e->axes[i].name, .kind = TRI_AXIS_PRODUCT, .width = 1};
+    tri_axis axis = {.name = e->axes[i].name,
+                     .with = e->axes[j].name,
+                     .kind = TRI_AXIS_PRODUCT,
+                     .width = 1};
     column_set set = {.from = FROM_PARAM, .pair = {i, j}};
 
     set.lo = e->sets[i].lo + e->sets[j].lo;

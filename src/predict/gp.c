@@ -450,8 +450,9 @@ static void gp_describe(const tri_model *m, char *buf, size_t bytes)
         const tri_axis *axis = tri_encoding_axis(m->form.encoding, g);
         static const char *const kinds[] = {"", "#", "*", "?"};
 
-        at += (size_t)snprintf(buf + at, bytes - at, "ls.%s%s=%.3g ",
-                               axis->name, kinds[axis->kind], exp(m->theta[g]));
+        at += (size_t)snprintf(buf + at, bytes - at, "ls.%s%s%s=%.3g ",
+                               axis->name, kinds[axis->kind],
+                               axis->with ? axis->with : "", exp(m->theta[g]));
     }
     if (at < bytes) {
         snprintf(buf + at, bytes - at, "sd=%.3g noise=%.3g n=%d",

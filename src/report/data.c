@@ -49,6 +49,25 @@ static json_t *study_of(const tri_report_part *p)
     return o;
 }
 
+/* Finished runs, and those of them with more ranks than cores on a host. */
+static void add_oversubscribed(json_t *o, const tri_report_part *p)
+{
+    int64_t of = 0;
+    int64_t over = 0;
+
+    for (int64_t i = 0; i < tri_ctl_n_runs(p->ctl); i++) {
+        tri_run_view r;
+
+        tri_ctl_run(p->ctl, i, &r);
+        if (r.state == TRI_RUN_ENDED && r.status == TRI_RUN_FINISHED) {
+            of++;
+            over += r.oversubscribed != 0;
+        }
+    }
+    json_object_set_new(o, "measured", json_integer(of));
+    json_object_set_new(o, "oversubscribed", json_integer(over));
+}
+
 static json_t *state_of(const tri_report_part *p)
 {
     json_t *o = json_object();
@@ -69,6 +88,7 @@ static json_t *state_of(const tri_report_part *p)
     json_object_set_new(o, "parked", json_integer(s.parked));
     json_object_set_new(o, "ranks", json_integer(s.ranks_total));
     json_object_set_new(o, "struck", json_integer(s.ranks_struck));
+    add_oversubscribed(o, p);
     return o;
 }
 

@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Digits of a number: more than a chart or a table shows. */
-#define DIGITS 5
+/* Digits of a number: as many as `best` prints. */
+#define DIGITS 6
 
 const char *tri_report_library(void)
 {

@@ -19,7 +19,8 @@
  *   study      name, objective {name, unit, maximize, learned, per_rank},
  *              resource {unit, min, max, eta}, scheduler, search, model, text
  *   state      state, why, openings, time_s, trials, runs, finished, failed,
- *              parked, ranks
+ *              parked, ranks, measured (runs that finished),
+ *              oversubscribed (those of them with more ranks than cores)
  *   cost       rank-hours: search, finals, wasted (failed, lost, interrupted),
  *              total
  *   answer     winner, baseline, challenger {trial, objective, lo, hi, ranks,

@@ -155,7 +155,11 @@ function countCard() {
                                                          : "configurations", [
     `${plural(s.runs, "run")}: ${number(s.finished)} finished in the search`,
     `${plural(s.failed, "trial")} failed` + (s.parked
-        ? `, ${number(s.parked)} parked: they need more ranks` : "")]);
+        ? `, ${number(s.parked)} parked: they need more ranks` : ""),
+    ...(s.oversubscribed ? [el("p", {class: "bad"},
+        `${number(s.oversubscribed)} of ${plural(s.measured, "finished run")} `
+        + "had more ranks than cores on a host: their times say little")]
+      : [])]);
 }
 
 function headline() {
@@ -174,6 +178,11 @@ function topTable() {
   if (data.top.length === 0) {
     section("top").append(el("p", {class: "why"}, data.why.answer));
     return;
+  }
+  if (data.finals) {
+    section("top").append(el("p", {class: "note"}, "What the finals measured "
+        + "comes first, by its mean there; then the rest of the search, by "
+        + "how far it came and what it measured."));
   }
   section("top").append(table(
       ["trial", unit, "95 %", "measured", "ranks", "from", "configuration"],

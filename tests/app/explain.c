@@ -79,6 +79,35 @@ static void check_rungs(const json_t *rungs)
     }
 }
 
+/* How many finished runs had more ranks than cores, as the record has it. */
+static void rates_that_say_little_are_marked(void **state)
+{
+    const cli_ran *ran = cli_run("export proc.h5 --table runs --format json");
+    json_t *best, *status;
+    char *text = strdup(ran->out);
+    int over = 0;
+
+    (void)state;
+    assert_non_null(text);
+    for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n")) {
+        json_t *run = json_loads(line, 0, NULL);
+
+        assert_non_null(run);
+        over += strcmp(record_text(run, "status"), "finished") == 0 &&
+                record_number(run, "oversubscribed") > 0;
+        json_decref(run);
+    }
+    free(text);
+    best = record_ask("best proc.h5");
+    status = record_ask("status proc.h5");
+    assert_true(record_number(best, "oversubscribed") == over);
+    assert_true(record_number(status, "oversubscribed") == over);
+    assert_true((strstr(cli_run("best proc.h5")->out, "\ncores ") != NULL) ==
+                (over > 0));
+    json_decref(best);
+    json_decref(status);
+}
+
 /* What is predicted is the result of the top rung: at a lower one there is
  * nothing to compare. */
 static void results_below_the_top_are_not_compared(void **state)
@@ -329,6 +358,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
             cmocka_unit_test(the_baseline_says_so),
+            cmocka_unit_test(rates_that_say_little_are_marked),
             cmocka_unit_test(results_below_the_top_are_not_compared),
             cmocka_unit_test(rungs_are_decided_by_their_cuts),
             cmocka_unit_test(costs_are_those_of_the_runs),
