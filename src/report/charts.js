@@ -177,6 +177,19 @@ function chosenParams() {
              .slice(0, MOST_AXES).sort((a, b) => a - b);
 }
 
+/* The ends of an axis that holds all values: ECharts takes them from the first
+ * series alone, and those without a result are in another. */
+function ends(values, log) {
+  const list = values.filter(v => !missing(v));
+  if (list.length === 0) return {};
+  const lo = list.reduce((a, b) => Math.min(a, b));
+  const hi = list.reduce((a, b) => Math.max(a, b));
+  const step = 10 ** Math.floor(Math.log10((hi - lo || 1) / 5));
+  return log ? {min: 10 ** Math.floor(Math.log10(lo)),
+                max: 10 ** Math.ceil(Math.log10(hi))}
+      : {min: Math.floor(lo / step) * step, max: Math.ceil(hi / step) * step};
+}
+
 /* {name, values, axis} of one coordinate; few values are categories. */
 function coordinate(name, values, log, levels) {
   const distinct = [...new Set(values.filter(v => !missing(v)))]
@@ -187,9 +200,10 @@ function coordinate(name, values, log, levels) {
                 levels ? levels[v] : number(v))},
             values: values.map(v => missing(v) ? null : place.get(v))};
   }
+  const isLog = (log || isWide(values)) && distinct[0] > 0;
   return {name, values, axis: {
-    type: (log || isWide(values)) && distinct[0] > 0 ? "log" : "value",
-    scale: true, axisLabel: {formatter: number}}};
+    type: isLog ? "log" : "value", scale: true, ...ends(values, isLog),
+    axisLabel: {formatter: number}}};
 }
 
 function coordinates() {

@@ -85,6 +85,8 @@ def check_page(study, seen, expected):
                   drawn(seen["changed"][name]))
         else:
             check(study, f"{name} is there", chart is None, chart)
+    check(study, "values lie off the parallel coordinates",
+          not seen["outside"], seen["outside"])
     check(study, "the themes are one", len(set(seen["themes"])) == 2)
     check(study, "the brush could not be removed",
           seen["removed"] == seen["all"], seen["removed"])
@@ -113,6 +115,7 @@ STUDIES = {
     "model": (4, SEARCH | MODEL | {"ladders", "parallel", "calibration",
                                    "memory"}, True),
     "failures": (4, {"pool", "timeline", "parallel"}, False),
+    "edge": (4, SEARCH | {"parallel"}, False),
     "odd": (4, SEARCH | {"importance", "pairs", "pair0", "finals", "ladders",
                          "parallel"}, True)}
 

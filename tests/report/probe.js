@@ -65,6 +65,22 @@ function inside(model, axisNumber) {
       && v >= interval[0] && v <= interval[1]).length;
 }
 
+/* Values of the parallel coordinates that lie beyond the ends of their axis,
+   of all series; null without the chart. */
+function outside() {
+  const chart = charts.get("parallel");
+  if (!chart) return null;
+  const {series, parallelAxis} = chart.getOption();
+  const at = dim => chart.getModel().getComponent("parallelAxis", dim).axis;
+  return parallelAxis.map((a, dim) => {
+    if (a.type === "category") return 0;
+    const [lo, hi] = at(dim).scale.getExtent();
+    const slack = 1e-9 * (Math.abs(lo) + Math.abs(hi));
+    return series.flatMap(s => s.data).map(row => row[dim]).filter(v =>
+        typeof v === "number" && (v < lo - slack || v > hi + slack)).length;
+  }).reduce((a, b) => a + b, 0);
+}
+
 function settled(then) { setTimeout(then, 300); }
 
 settled(() => {
@@ -72,7 +88,7 @@ settled(() => {
                   name: document.getElementById("name").textContent,
                   tables: document.querySelectorAll("table").length,
                   why: document.querySelectorAll(".why").length,
-                  all: {count: count(), rows: rowsShown()}};
+                  outside: outside(), all: {count: count(), rows: rowsShown()}};
   const brushes = brush();
   settled(() => {
     result.brushed = brushes && {count: count(), rows: rowsShown(),

@@ -85,6 +85,13 @@ static const struct {
                      "objective: {minimize: loss}\n"
                      "resource: {unit: steps, min: 4, max: 16, eta: 4}\n"
                      "search: random\nfinals: none\nbudget: {trials: 20}\n"},
+        /* what fails lies beyond what does not */
+        {"edge", "study: edge\n"
+                 "model: {kind: synthetic, fail: 0.97}\n"
+                 "space: {a: {int: [1, 1000]}, b: {float: [1, 9]}}\n"
+                 "objective: {minimize: loss}\n"
+                 "resource: {unit: steps, min: 4, max: 16, eta: 4}\n"
+                 "search: random\nfinals: none\nbudget: {trials: 40}\n"},
         {"odd",
          "study: \"<script>alert(1) \\\"quoted\\\" & 'single' <b>bold "
          "Τριήρης 三段櫂船 <!--\"\n"
