@@ -50,7 +50,7 @@ tri_status tri_embed_alloc(tri_embed *e, const tri_model_ops *ops,
     if (table(e)) {
         TRI_TRY(tri_region_alloc(region,
                                  (uint64_t)table(e)->count * sizeof(tri_real),
-                                 "embedding tables", &p));
+                                 "parameters", &p));
     }
     e->params = p;
     return TRI_OK;

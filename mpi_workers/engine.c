@@ -5,6 +5,7 @@
 #include "mpi_workers/coll.h"
 #include "mpi_workers/corpus.h"
 #include "mpi_workers/trainer.h"
+#include "mpi_workers/words.h"
 #include "trireme/rng.h"
 
 #include <stdio.h>
@@ -16,7 +17,9 @@
 struct tri_trial {
     tri_corpus corpus;
     tri_criteo samples;
+    tri_trainer_setup setup;
     tri_trainer *trainer;
+    MPI_Comm comm; /* borrowed */
     tri_ckpt_way way;
     char configuration[TRI_CKPT_TEXT]; /* for readers of checkpoints */
 };
@@ -122,7 +125,6 @@ static tri_status resume(const tri_trial_setup *setup, tri_trainer *trainer)
 static tri_status open_trial(const tri_trial_setup *setup, tri_trial **out)
 {
     tri_trial *t = calloc(1, sizeof *t);
-    tri_trainer_setup s;
     tri_status st = TRI_OK;
 
     if (!t) {
@@ -139,8 +141,10 @@ static tri_status open_trial(const tri_trial_setup *setup, tri_trial **out)
     if (t->corpus.bytes) {
         TRI_TRY_GOTO(st, same_text(setup->comm, &t->corpus), close);
     }
-    s = setup_of(setup, t);
-    TRI_TRY_GOTO(st, tri_trainer_create(&s, setup->comm, &t->trainer), close);
+    t->setup = setup_of(setup, t);
+    t->comm = setup->comm;
+    TRI_TRY_GOTO(st, tri_trainer_create(&t->setup, t->comm, &t->trainer),
+                 close);
     TRI_TRY_GOTO(st, resume(setup, t->trainer), close);
     t->way = setup->outlives ? TRI_CKPT_GATHERED : TRI_CKPT_AUTO;
     describe(setup, t->configuration, sizeof t->configuration);
@@ -173,6 +177,75 @@ static tri_status save(tri_trial *t, const char *path, int drains,
     return TRI_OK;
 }
 
+/* The rank that brings most; scope group. */
+static tri_status find_most(MPI_Comm comm, uint64_t bytes, tri_words *w,
+                            int *rank)
+{
+    struct most {
+        double bytes;
+        int rank;
+    } *most = (void *)w->at.bytes;
+    MPI_Request request;
+    int rc;
+
+    most->bytes = (double)bytes;
+    MPI_Comm_rank(comm, &most->rank);
+    rc = MPI_Iallreduce(MPI_IN_PLACE, most, 1, MPI_DOUBLE_INT, MPI_MAXLOC, comm,
+                        &request);
+    TRI_TRY(tri_words_wait(w, rc, &request, comm, -1,
+                           "agree on who took most memory"));
+    *rank = most->rank;
+    return TRI_OK;
+}
+
+/* All get what `rank` has. */
+static tri_status spread(MPI_Comm comm, int rank, tri_words *w,
+                         tri_memory *memory)
+{
+    MPI_Request request;
+    int rc;
+
+    memcpy(w->at.bytes, memory, sizeof *memory);
+    rc = MPI_Ibcast(w->at.bytes, (int)sizeof *memory, MPI_BYTE, rank, comm,
+                    &request);
+    TRI_TRY(tri_words_wait(w, rc, &request, comm, rank, "tell its memory"));
+    memcpy(memory, w->at.bytes, sizeof *memory);
+    return TRI_OK;
+}
+
+_Static_assert(sizeof(tri_memory) <= TRI_WORDS_BYTES,
+               "it is told in one piece");
+
+static tri_status memory_of_most(MPI_Comm comm, uint64_t bytes, tri_words *w,
+                                 tri_memory_told *told)
+{
+    TRI_TRY(find_most(comm, bytes, w, &told->rank));
+    TRI_TRY(spread(comm, told->rank, w, &told->predicted));
+    return spread(comm, told->rank, w, &told->actual);
+}
+
+static tri_status memory(tri_trial *t, tri_memory_told *out)
+{
+    tri_memory_told told = {0};
+    tri_words *words;
+    tri_status st;
+    int rank;
+
+    MPI_Comm_rank(t->comm, &rank);
+    st = tri_trainer_predict_kinds(&t->setup, rank, &told.predicted);
+    TRI_TRY(tri_coll_agree(t->comm, st));
+    tri_trainer_kinds(t->trainer, &told.actual);
+    words = tri_words_take();
+    st = words ? memory_of_most(t->comm, tri_trainer_high_water(t->trainer),
+                                words, &told)
+               : TRI_ECOMM;
+    tri_words_give(words);
+    if (st == TRI_OK) {
+        *out = told;
+    }
+    return st;
+}
+
 static void close_trial(tri_trial *t)
 {
     if (!t) {
@@ -188,4 +261,5 @@ const tri_trial_ops tri_trial_engine = {.name = "engine",
                                         .open = open_trial,
                                         .step = step,
                                         .save = save,
+                                        .memory = memory,
                                         .close = close_trial};

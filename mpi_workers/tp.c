@@ -88,7 +88,7 @@ tri_status tri_tp_alloc(tri_tp *tp, int64_t share, tri_region *region)
     void *p = NULL;
 
     if (tp->by_rows) {
-        TRI_TRY(tri_region_alloc(region, bytes, "workspace", &p));
+        TRI_TRY(tri_region_alloc(region, bytes, "messages", &p));
         tp->work = p;
     }
     return TRI_OK;

@@ -9,6 +9,7 @@
 #include "models/ops/ops.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static int n_alive;
 
@@ -117,7 +118,27 @@ static tri_status lay_out(tri_trainer *t, tri_region *region)
     return t->ops->alloc(t->model, region);
 }
 
-static tri_status measure(tri_trainer *t, uint64_t *bytes)
+/* What a region came to hold, and what is in memory shared with others. */
+static void take_kinds(const tri_trainer *t, const tri_region *region,
+                       tri_memory *out)
+{
+    uint64_t shared = tri_overlap_bytes(&t->zero);
+    int i = 0;
+
+    out->n = tri_region_kinds(region, out->kinds);
+    if (shared == 0) {
+        return;
+    }
+    while (i < out->n && strcmp(out->kinds[i].what, "gradients") != 0) {
+        i++;
+    }
+    if (i == out->n) {
+        out->kinds[out->n++] = (tri_region_kind){.what = "gradients"};
+    }
+    out->kinds[i].bytes += shared;
+}
+
+static tri_status measure(tri_trainer *t, tri_memory *out)
 {
     tri_region *dry = NULL;
     tri_status st;
@@ -125,10 +146,20 @@ static tri_status measure(tri_trainer *t, uint64_t *bytes)
     TRI_TRY(tri_region_create(UINT64_MAX / 8, 1, &dry));
     st = lay_out(t, dry);
     if (st == TRI_OK) {
-        *bytes = tri_region_high_water(dry) + tri_overlap_bytes(&t->zero);
+        take_kinds(t, dry, out);
     }
     tri_region_destroy(dry);
     return st;
+}
+
+static uint64_t sum_of(const tri_memory *memory)
+{
+    uint64_t sum = 0;
+
+    for (int i = 0; i < memory->n; i++) {
+        sum += memory->kinds[i].bytes;
+    }
+    return sum;
 }
 
 static tri_schedule_shape shape_of(const tri_layout *l)
@@ -195,9 +226,11 @@ static tri_status check_text(const tri_trainer_setup *s)
 
 static tri_status take_memory(tri_trainer *t, uint64_t quota)
 {
-    uint64_t need = 0;
+    tri_memory memory = {0};
+    uint64_t need;
 
-    TRI_TRY(measure(t, &need));
+    TRI_TRY(measure(t, &memory));
+    need = sum_of(&memory);
     if (quota && need > quota) {
         return TRI_FAIL(TRI_EOOM,
                         "the layout needs %.1f MiB on a rank, over the quota "
@@ -237,8 +270,8 @@ static tri_trainer *blank(void)
     return t;
 }
 
-tri_status tri_trainer_predict(const tri_trainer_setup *setup, int rank,
-                               uint64_t *bytes)
+tri_status tri_trainer_predict_kinds(const tri_trainer_setup *setup, int rank,
+                                     tri_memory *out)
 {
     tri_trainer *t = blank();
     tri_status st;
@@ -248,10 +281,20 @@ tri_status tri_trainer_predict(const tri_trainer_setup *setup, int rank,
     }
     st = plan(t, setup, rank, tri_shard_ranks(&setup->layout));
     if (st == TRI_OK) {
-        st = measure(t, bytes);
+        st = measure(t, out);
     }
     drop_local(t);
     return st;
+}
+
+tri_status tri_trainer_predict(const tri_trainer_setup *setup, int rank,
+                               uint64_t *bytes)
+{
+    tri_memory memory = {0};
+
+    TRI_TRY(tri_trainer_predict_kinds(setup, rank, &memory));
+    *bytes = sum_of(&memory);
+    return TRI_OK;
 }
 
 /* ---- the group ----------------------------------------------------------- */
@@ -397,6 +440,11 @@ const tri_embed *tri_trainer_embed(const tri_trainer *t)
 uint64_t tri_trainer_high_water(const tri_trainer *t)
 {
     return tri_region_high_water(t->region) + tri_overlap_bytes(&t->zero);
+}
+
+void tri_trainer_kinds(const tri_trainer *t, tri_memory *out)
+{
+    take_kinds(t, t->region, out);
 }
 
 int64_t tri_trainer_steps(const tri_trainer *t)

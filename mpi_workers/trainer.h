@@ -44,6 +44,11 @@ typedef struct tri_trainer_setup {
  */
 tri_status tri_trainer_predict(const tri_trainer_setup *setup, int rank,
                                uint64_t *bytes);
+/* The same by kind: parameters, gradients, optimizer state, activations,
+ * workspace and messages (what is passed on to, or comes from, other ranks;
+ * what the collectives of a host share is not a rank's, and not in it). */
+tri_status tri_trainer_predict_kinds(const tri_trainer_setup *setup, int rank,
+                                     tri_memory *out);
 /*
  * Collective over `group` (borrowed until destroy), same status on every
  * rank.  [out] `out`: owned.  TRI_EINFEASIBLE with the rule, TRI_EOOM over
@@ -80,7 +85,7 @@ tri_status tri_trainer_load(tri_trainer *t, const char *path);
 /* Steps done. */
 int64_t tri_trainer_steps(const tri_trainer *t);
 
-/* Views for tests and, later, checkpoints.  Borrowed until destroy. */
+/* Views for tests.  Borrowed until destroy. */
 const tri_tensors *tri_trainer_tensors(const tri_trainer *t);
 const tri_mesh *tri_trainer_mesh(const tri_trainer *t);
 /* The flat array of parameters; NULL in ZeRO 3, where a rank has a part. */
@@ -93,6 +98,8 @@ tri_status tri_trainer_whole_grads(tri_trainer *t, tri_real *out);
 /* Embedding tables, and their table (ops->sparse). */
 const tri_embed *tri_trainer_embed(const tri_trainer *t);
 uint64_t tri_trainer_high_water(const tri_trainer *t);
+/* [out] `out`: the high water by kind, as tri_trainer_predict_kinds. */
+void tri_trainer_kinds(const tri_trainer *t, tri_memory *out);
 /* Global norm of the gradient of the last step, before clipping. */
 double tri_trainer_norm(const tri_trainer *t);
 /* Trainers alive in this process, for leak tests. */

@@ -20,6 +20,7 @@
 #define TRI_MPI_WORKERS_TRIAL_KIND_H
 
 #include "trireme/event.h"
+#include "trireme/region.h"
 #include "trireme/study.h"
 
 #include <mpi.h>
@@ -81,6 +82,18 @@ typedef struct tri_step {
                          * steps; NULL: nothing (leader, until close) */
 } tri_step;
 
+/* Memory of one rank by kind; the kinds' sum is what it takes in all. */
+typedef struct tri_memory {
+    int n;
+    tri_region_kind kinds[TRI_REGION_KINDS + 1];
+} tri_memory;
+
+/* The largest rank's. */
+typedef struct tri_memory_told {
+    int rank;
+    tri_memory predicted, actual;
+} tri_memory_told;
+
 typedef struct tri_trial_ops {
     const char *name;
     /* Collective over setup->comm.  [out] *out owned, freed by close; not
@@ -104,6 +117,10 @@ typedef struct tri_trial_ops {
      * `drains`: as step, for what the trial did after the word and before it
      * ended; told until `ended`. */
     tri_status (*rest)(tri_trial *trial, tri_step *out);
+    /* Optional (NULL: it is not known).  Collective, between steps: memory by
+     * kind, predicted by a dry run and as it came to be.  [out] *out: the
+     * leader's, of the rank that took most. */
+    tri_status (*memory)(tri_trial *trial, tri_memory_told *out);
     /* Optional: the last bytes of the failing rank's standard error (leader),
      * borrowed until close. */
     const char *(*stderr_tail)(tri_trial *trial, size_t *bytes);

@@ -17,8 +17,15 @@
 #include <stdint.h>
 
 #define TRI_REGION_ALIGN 64
+#define TRI_REGION_KINDS 16 /* names that are told apart */
 
 typedef struct tri_region tri_region;
+
+/* Part of a high water. */
+typedef struct tri_region_kind {
+    char what[24]; /* as it was named, cut; "other" beyond TRI_REGION_KINDS */
+    uint64_t bytes;
+} tri_region_kind;
 
 /*
  * Create a region of at most `quota` bytes.  With `dry` set no memory is
@@ -43,6 +50,13 @@ TRI_API uint64_t tri_region_used(const tri_region *region);
 TRI_API void tri_region_rewind(tri_region *region, uint64_t used);
 /* The largest tri_region_used so far. */
 TRI_API uint64_t tri_region_high_water(const tri_region *region);
+/*
+ * The high water by kind: a byte of it is of what it was first handed out as,
+ * alignment included, so that the kinds' sum is always the high water, and of
+ * a region that was never rewound each kind is exactly what was asked for.
+ * [out] `kinds`[TRI_REGION_KINDS], in the order of first use; returns how many.
+ */
+TRI_API int tri_region_kinds(const tri_region *region, tri_region_kind *kinds);
 /* Whether this is a dry region. */
 TRI_API int tri_region_is_dry(const tri_region *region);
 /* The quota in bytes. */

@@ -271,9 +271,11 @@ tri_status tri_bags_alloc(tri_bags *b, tri_region *region)
     }
     TAKE(((int64_t)b->ids_to.at[b->W - 1] + b->ids_to.bytes[b->W - 1]) /
                  (int64_t)sizeof(int32_t),
-         "activations", &b->sent);
+         "messages", &b->sent);
     TAKE(ids * b->n_blocks * b->W * b->M, "activations", &b->ids);
-    TAKE(exchanged * B, "activations", &b->vectors);
+    if (b->W > 1) {
+        TAKE(exchanged * B, "messages", &b->vectors);
+    }
     TAKE(b->width[b->w] * B * b->W * b->M, "activations", &b->pools);
     TAKE((int64_t)b->n_gathered * B * b->D * b->W * b->M, "activations",
          &b->sums);

@@ -21,8 +21,8 @@ static tri_status take_tokens(tri_region *region, int64_t n, int32_t **out)
 {
     void *p = NULL;
 
-    TRI_TRY(tri_region_alloc(region, (uint64_t)n * sizeof(int32_t), "tokens",
-                             &p));
+    TRI_TRY(tri_region_alloc(region, (uint64_t)n * sizeof(int32_t),
+                             "activations", &p));
     *out = p;
     return TRI_OK;
 }
@@ -109,9 +109,9 @@ static tri_status take_slot(const tri_model *m, tri_region *region, slot *s)
         TRI_TRY(take(region, nh, what, &s->normf));
         TRI_TRY(take_moments(m, region, &s->meanf, &s->rstdf));
     } else {
-        TRI_TRY(take(region, nh, what, &s->d_out));
+        TRI_TRY(take(region, nh, "messages", &s->d_out));
     }
-    return c->is_first ? TRI_OK : take(region, nh, what, &s->d_in);
+    return c->is_first ? TRI_OK : take(region, nh, "messages", &s->d_in);
 }
 
 static tri_status take_masks(tri_model *m, tri_region *region)

@@ -16,6 +16,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define DEFAULT_STEPS 10
 
@@ -195,6 +196,94 @@ static void print_text(const tri_step *s)
            tri_app_bytes((double)s->bytes, bytes, sizeof bytes));
 }
 
+/* ---- memory ---------------------------------------------------------- */
+
+static uint64_t sum_of(const tri_memory *memory)
+{
+    uint64_t sum = 0;
+
+    for (int i = 0; i < memory->n; i++) {
+        sum += memory->kinds[i].bytes;
+    }
+    return sum;
+}
+
+static uint64_t bytes_of(const tri_memory *memory, const char *what)
+{
+    for (int i = 0; i < memory->n; i++) {
+        if (strcmp(memory->kinds[i].what, what) == 0) {
+            return memory->kinds[i].bytes;
+        }
+    }
+    return 0;
+}
+
+static json_t *kinds_json(const tri_memory *memory)
+{
+    json_t *o = json_object();
+
+    for (int i = 0; i < memory->n; i++) {
+        json_object_set_new(o, memory->kinds[i].what,
+                            json_integer((json_int_t)memory->kinds[i].bytes));
+    }
+    json_object_set_new(o, "total", json_integer((json_int_t)sum_of(memory)));
+    return o;
+}
+
+static void print_memory_json(const tri_memory_told *told)
+{
+    json_t *o = json_object(), *memory = json_object();
+
+    json_object_set_new(memory, "rank", json_integer(told->rank));
+    json_object_set_new(memory, "predicted", kinds_json(&told->predicted));
+    json_object_set_new(memory, "actual", kinds_json(&told->actual));
+    json_object_set_new(o, "memory", memory);
+    tri_app_json_print(o);
+}
+
+static void print_memory_line(const char *what, uint64_t predicted,
+                              uint64_t actual)
+{
+    char text[2][32];
+
+    printf("%20s  %12s  %12s\n", what,
+           tri_app_bytes((double)predicted, text[0], sizeof text[0]),
+           tri_app_bytes((double)actual, text[1], sizeof text[1]));
+}
+
+/* Both have the same kinds, being of one code. */
+static void print_memory_text(const tri_memory_told *told)
+{
+    char head[32];
+
+    snprintf(head, sizeof head, "memory of rank %d", told->rank);
+    printf("\n%20s  %12s  %12s\n", head, "predicted", "actual");
+    for (int i = 0; i < told->actual.n; i++) {
+        const tri_region_kind *k = &told->actual.kinds[i];
+
+        print_memory_line(k->what, bytes_of(&told->predicted, k->what),
+                          k->bytes);
+    }
+    print_memory_line("total", sum_of(&told->predicted), sum_of(&told->actual));
+}
+
+static tri_status tell_memory(const training *t, tri_trial *trial)
+{
+    tri_memory_told told = {0};
+
+    if (!t->ops->memory) {
+        return TRI_OK;
+    }
+    TRI_TRY(t->ops->memory(trial, &told));
+    if (t->rank == 0) {
+        (t->options->common.json ? print_memory_json
+                                 : print_memory_text)(&told);
+    }
+    return TRI_OK;
+}
+
+/* ---- all of it ------------------------------------------------------- */
+
 /* The engine's ranks wait for each other inside a step, and nobody else judges
  * how long. */
 static void limit_waits(const training *t, double slowest_s)
@@ -248,6 +337,9 @@ static tri_status train_in(const training *t, MPI_Comm comm)
     limit_waits(t, 0);
     TRI_TRY(t->ops->open(&setup, &trial));
     st = run_steps(t, trial, n);
+    if (st == TRI_OK) {
+        st = tell_memory(t, trial);
+    }
     t->ops->close(trial);
     return st;
 }

@@ -7,6 +7,7 @@
 #include "trireme/region.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -30,6 +31,8 @@ struct tri_region {
     uint64_t reserved;  /* bytes of the range; 0 in a dry region */
     char *base;
     int dry;
+    int n_kinds;
+    tri_region_kind kinds[TRI_REGION_KINDS]; /* of the high water */
 };
 
 static uint64_t round_up(uint64_t bytes, uint64_t to)
@@ -138,6 +141,35 @@ static void *hand_out(tri_region *region, uint64_t from, uint64_t to)
     return at;
 }
 
+static tri_region_kind *kind_of(tri_region *region, const char *what)
+{
+    tri_region_kind *k = region->kinds;
+    const size_t most = sizeof k->what - 1;
+    int i;
+
+    for (i = 0; i < region->n_kinds; i++, k++) {
+        if (strncmp(k->what, what, most) == 0) {
+            return k;
+        }
+    }
+    if (i == TRI_REGION_KINDS) {
+        k--;
+        what = "other";
+    } else {
+        region->n_kinds++;
+    }
+    snprintf(k->what, sizeof k->what, "%s", what);
+    return k;
+}
+
+static void rise(tri_region *region, uint64_t to, const char *what)
+{
+    if (to > region->high_water) {
+        kind_of(region, what)->bytes += to - region->high_water;
+        region->high_water = to;
+    }
+}
+
 tri_status tri_region_alloc(tri_region *region, uint64_t bytes,
                             const char *what, void **out)
 {
@@ -158,9 +190,7 @@ tri_status tri_region_alloc(tri_region *region, uint64_t bytes,
         TRI_TRY(commit(region, to, what));
     }
     region->used = to;
-    if (to > region->high_water) {
-        region->high_water = to;
-    }
+    rise(region, to, what);
     *out = region->dry ? NULL : hand_out(region, from, to);
     return TRI_OK;
 }
@@ -188,6 +218,12 @@ void tri_region_rewind(tri_region *region, uint64_t used)
 uint64_t tri_region_high_water(const tri_region *region)
 {
     return region->high_water;
+}
+
+int tri_region_kinds(const tri_region *region, tri_region_kind *kinds)
+{
+    memcpy(kinds, region->kinds, (size_t)region->n_kinds * sizeof *kinds);
+    return region->n_kinds;
 }
 
 int tri_region_is_dry(const tri_region *region)

@@ -22,11 +22,34 @@ static void write_files(void)
     cli_write("gpt.yaml", cli_gpt);
 }
 
+/* What is predicted of each kind is what came to be, and they are all. */
+static void judge_memory(const json_t *memory)
+{
+    const json_t *predicted = json_object_get(memory, "predicted");
+    json_t *actual = json_object_get(memory, "actual"), *bytes;
+    json_int_t sum = 0, total;
+    const char *kind;
+
+    assert_true(json_is_object(predicted) && json_is_object(actual));
+    assert_true(json_equal(predicted, actual));
+    total = json_integer_value(json_object_get(actual, "total"));
+    assert_true(total > 0);
+    assert_true(json_object_get(actual, "parameters") &&
+                json_object_get(actual, "gradients") &&
+                json_object_get(actual, "optimizer state") &&
+                json_object_get(actual, "activations"));
+    json_object_foreach(actual, kind, bytes)
+    {
+        sum += json_integer_value(bytes);
+    }
+    assert_int_equal(sum, 2 * total);
+}
+
 /* Losses of the objects on standard output; returns how many. */
 static int losses(const cli_ran *ran, double *out)
 {
     char *text = ran->out;
-    int n = 0;
+    int n = 0, told = 0;
 
     if (ran->status != 0) {
         print_message("status %d: %s", ran->status, ran->err);
@@ -36,6 +59,13 @@ static int losses(const cli_ran *ran, double *out)
         json_t *o = json_loads(line, 0, NULL);
 
         assert_non_null(o);
+        assert_false(told); /* it is the last one */
+        told = json_object_get(o, "memory") != NULL;
+        if (told) {
+            judge_memory(json_object_get(o, "memory"));
+            json_decref(o);
+            continue;
+        }
         assert_true(n < MAX_STEPS);
         assert_int_equal(json_integer_value(json_object_get(o, "step")), n + 1);
         assert_true(json_real_value(json_object_get(o, "step_s")) > 0);
@@ -45,6 +75,7 @@ static int losses(const cli_ran *ran, double *out)
         out[n++] = json_real_value(json_object_get(o, "loss"));
         json_decref(o);
     }
+    assert_true(told);
     return n;
 }
 

@@ -7,6 +7,7 @@
 #include "tests/tri_cmocka.h"
 #include "trireme/rng.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define SEED 31u
@@ -116,6 +117,44 @@ static void nothing_fits_an_empty_quota(void **state)
     tri_region_destroy(region);
 }
 
+/* The kinds are all of the high water, whatever was rewound, and however many
+ * names there are. */
+static void kinds_sum_to_the_high_water(void **state)
+{
+    tri_region *region = make(MIB, 1);
+    tri_region_kind kinds[TRI_REGION_KINDS];
+    uint64_t sum = 0;
+    void *at = NULL;
+    int i, n;
+
+    (void)state;
+    assert_int_equal(tri_region_kinds(region, kinds), 0);
+    assert_int_equal(tri_region_alloc(region, 100, "a", &at), TRI_OK);
+    assert_int_equal(tri_region_alloc(region, 64, "b", &at), TRI_OK);
+    assert_int_equal(tri_region_alloc(region, 1, "a", &at), TRI_OK);
+    tri_region_rewind(region, 128);
+    assert_int_equal(tri_region_alloc(region, 192, "c", &at), TRI_OK);
+    assert_int_equal(tri_region_kinds(region, kinds), 3);
+    assert_string_equal(kinds[0].what, "a");
+    assert_int_equal(kinds[0].bytes, 192);
+    assert_int_equal(kinds[1].bytes, 64);
+    assert_int_equal(kinds[2].bytes, 64);
+    for (i = 0; i < 2 * TRI_REGION_KINDS; i++) {
+        char name[64];
+
+        snprintf(name, sizeof name, "kind %d", i);
+        assert_int_equal(tri_region_alloc(region, 64, name, &at), TRI_OK);
+    }
+    n = tri_region_kinds(region, kinds);
+    assert_int_equal(n, TRI_REGION_KINDS);
+    assert_string_equal(kinds[n - 1].what, "other");
+    for (i = 0; i < n; i++) {
+        sum += kinds[i].bytes;
+    }
+    assert_true(sum == tri_region_high_water(region));
+    tri_region_destroy(region);
+}
+
 /* A range costs addresses, not memory. */
 static void large_quotas_cost_nothing(void **state)
 {
@@ -198,6 +237,7 @@ int main(void)
             cmocka_unit_test(memory_is_zeroed_again),
             cmocka_unit_test(over_quota_is_typed),
             cmocka_unit_test(nothing_fits_an_empty_quota),
+            cmocka_unit_test(kinds_sum_to_the_high_water),
             cmocka_unit_test(large_quotas_cost_nothing),
             cmocka_unit_test(dry_predicts_wet),
 #ifdef TRI_POISON

@@ -195,6 +195,53 @@ static void complaint_is_everyones(void **state)
     nothing_left();
 }
 
+/* By kind, too: which is all that there is. */
+static void by_kind(const tri_trainer_setup *s, const tri_trainer *t)
+{
+    tri_memory predicted = {0}, actual = {0};
+    uint64_t sum = 0;
+    int i;
+
+    assert_int_equal(tri_trainer_predict_kinds(s, rank, &predicted), TRI_OK);
+    tri_trainer_kinds(t, &actual);
+    assert_int_equal(predicted.n, actual.n);
+    for (i = 0; i < actual.n; i++) {
+        assert_string_equal(predicted.kinds[i].what, actual.kinds[i].what);
+        assert_true(predicted.kinds[i].bytes == actual.kinds[i].bytes);
+        sum += actual.kinds[i].bytes;
+    }
+    assert_true(sum == tri_trainer_high_water(t));
+}
+
+/* With parts of the data axis, made again, and started early. */
+static void memory_of_parts_is_predicted(void **state)
+{
+    int zero, overlap;
+
+    (void)state;
+    for (zero = 0; zero <= 3; zero++) {
+        for (overlap = 0; overlap <= 2; overlap++) {
+            tri_trainer_setup s = setup_of(2, 2, 1, 2, 1);
+            tri_trainer *t;
+            tri_step step;
+
+            if (overlap && (zero == 2 || (zero == 3 && overlap == 2))) {
+                continue;
+            }
+            s.layout.zero = zero;
+            s.layout.overlap = overlap;
+            s.layout.recompute = zero % 3;
+            s.layout.sequence_parallel = zero & 1;
+            s.layout.bucket_bytes = 4096;
+            t = open_trainer(&s);
+            assert_int_equal(tri_trainer_step(t, 0, &step), TRI_OK);
+            by_kind(&s, t);
+            tri_trainer_destroy(t);
+        }
+    }
+    nothing_left();
+}
+
 /* Predicted without a group, used with one: equal, on every rank. */
 static void memory_is_predicted(void **state)
 {
@@ -218,6 +265,7 @@ static void memory_is_predicted(void **state)
                 assert_int_equal(tri_trainer_step(t, 0, &step), TRI_OK);
                 assert_true(bytes == tri_trainer_high_water(t));
                 assert_true(step.bytes >= bytes);
+                by_kind(&s, t);
                 tri_trainer_destroy(t);
             }
         }
@@ -296,6 +344,7 @@ int main(int argc, char **argv)
             cmocka_unit_test(divergence_is_found),
             cmocka_unit_test(complaint_is_everyones),
             cmocka_unit_test(memory_is_predicted),
+            cmocka_unit_test(memory_of_parts_is_predicted),
             cmocka_unit_test(quota_is_everyones),
             cmocka_unit_test(refusals),
             cmocka_unit_test(two_hundred_leave_nothing),
