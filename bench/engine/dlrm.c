@@ -12,7 +12,7 @@
  *
  * Units: seconds, of the processor (cpu_*: another's load on the machine does
  * not count) and by the clock; samples/s of both.  Drawing the samples is part
- * of a step here.
+ * of a step, here and there.
  */
 #include "models/ops/ops.h"
 #include "mpi_workers/trainer.h"

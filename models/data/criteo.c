@@ -193,16 +193,12 @@ tri_status tri_criteo_read(const unsigned char *text, size_t bytes,
 
 /* A rank from 0 with weight about 1 / (rank + 1)^a, by inversion of the
  * continuous distribution on [1, n + 1). */
-static int64_t zipf_rank(double u, double a, int64_t n)
+static int64_t zipf_rank(double u, double a, int64_t n, double power)
 {
-    double top = (double)n + 1, x;
+    double x = a == 1 ? exp(u * log((double)n + 1))
+                      : pow(1 + u * (power - 1), 1 / (1 - a));
     int64_t rank;
 
-    if (a == 1) {
-        x = exp(u * log(top));
-    } else {
-        x = pow(1 + u * (pow(top, 1 - a) - 1), 1 / (1 - a));
-    }
     rank = (int64_t)x - 1;
     return rank < 0 ? 0 : rank < n ? rank : n - 1;
 }
@@ -220,14 +216,24 @@ static int64_t common_divisor(int64_t a, int64_t b)
 
 /* Neighbours in popularity are far apart in the table, as hashed ids are:
  * multiplication by about the golden section, coprime to n. */
-static int64_t spread(int64_t rank, int64_t n)
+static int64_t apart(int64_t n)
 {
     int64_t step = (int64_t)(0.6180339887 * (double)n) | 1;
 
     while (common_divisor(step, n) != 1) {
         step += 2;
     }
-    return rank % n * step % n;
+    return step;
+}
+
+void tri_clicks_prepare(tri_clicks *c)
+{
+    int t;
+
+    for (t = 0; t < c->tables; t++) {
+        c->apart[t] = apart(c->rows[t]);
+        c->power[t] = pow((double)c->rows[t] + 1, 1 - c->zipf);
+    }
 }
 
 /* How much an id speaks for a click: in [-1, 1], and each its own. */
@@ -243,22 +249,24 @@ int tri_clicks_sample(const tri_clicks *c, int64_t step, int64_t sample,
 {
     tri_rng rng = tri_rng_stream(c->seed, (uint64_t)sample, TRI_RNG_DATA);
     int64_t each = c->dense + (int64_t)c->tables * c->pooling + 1;
-    double score = -0.5;
+    double score = -0.5, features = sqrt(c->dense);
+    double lookups = sqrt((double)c->tables * c->pooling);
     int i, t;
 
     rng.next = (uint64_t)(step * each);
     for (i = 0; i < c->dense; i++) {
         dense[i] = (tri_real)tri_rng_normal(&rng);
-        score += (i % 2 ? 0.5 : -0.5) * (double)dense[i] / sqrt(c->dense);
+        score += (i % 2 ? 0.5 : -0.5) * (double)dense[i] / features;
     }
     for (t = 0; t < c->tables; t++) {
         for (i = 0; i < c->pooling; i++) {
-            int64_t rank = zipf_rank(tri_rng_unit(&rng), c->zipf, c->rows[t]);
-            int64_t id = spread(rank, c->rows[t]);
+            int64_t n = c->rows[t];
+            int64_t rank =
+                    zipf_rank(tri_rng_unit(&rng), c->zipf, n, c->power[t]);
+            int64_t id = rank * c->apart[t] % n;
 
             ids[t * stride + i] = (int32_t)id;
-            score += 3 * opinion(c->seed, t, id) /
-                     sqrt((double)c->tables * c->pooling);
+            score += 3 * opinion(c->seed, t, id) / lookups;
         }
     }
     return tri_rng_unit(&rng) < 1 / (1 + exp(-score));

@@ -18,6 +18,7 @@
 
 #define TRI_CRITEO_DENSE  13
 #define TRI_CRITEO_SPARSE 26
+#define TRI_CLICKS_TABLES 32 /* at most */
 
 typedef struct tri_criteo {
     int64_t n;
@@ -39,7 +40,14 @@ typedef struct tri_clicks {
     int dense, tables, pooling;
     const int64_t *rows; /* of each table */
     double zipf;         /* the id of rank k has weight 1 / k^zipf */
+    /* Of each table, by tri_clicks_prepare: how far neighbours in popularity
+     * are apart; (rows + 1)^(1 - zipf). */
+    int64_t apart[TRI_CLICKS_TABLES];
+    double power[TRI_CLICKS_TABLES];
 } tri_clicks;
+
+/* Behind the fields above, before the first sample. */
+TRI_API void tri_clicks_prepare(tri_clicks *c);
 
 /* Sample (step, sample): standard normal dense[], the ids of table t from
  * ids[t stride] on, and (returned) whether it is clicked: a Bernoulli draw of a

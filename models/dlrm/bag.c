@@ -192,24 +192,38 @@ TRI_KERNEL(void, tri_pairs_backward,
     }
 }
 
-TRI_KERNEL(void, tri_relu, (int64_t n, tri_real *x), (n, x))
-{
-    int64_t i;
+/* ---- behind a product: one pass ------------------------------------------ */
 
-    for (i = 0; i < n; i++) {
-        x[i] = x[i] > 0 ? x[i] : 0;
+TRI_KERNEL(void, tri_bias_relu,
+           (const tri_real *restrict b, int64_t rows, int64_t n,
+            tri_real *restrict y),
+           (b, rows, n, y))
+{
+    int64_t r, i;
+
+    for (r = 0; r < rows; r++) {
+        for (i = 0; i < n; i++) {
+            tri_real sum = y[r * n + i] + b[i];
+
+            y[r * n + i] = sum > 0 ? sum : 0;
+        }
     }
 }
 
-TRI_KERNEL(void, tri_relu_back,
-           (int64_t n, const tri_real *restrict y, tri_real *restrict dx),
-           (n, y, dx))
+TRI_KERNEL(void, tri_bias_relu_back,
+           (const tri_real *restrict y, int64_t rows, int64_t n,
+            tri_real *restrict dx, tri_real *restrict db),
+           (y, rows, n, dx, db))
 {
-    int64_t i;
+    int64_t r, i;
 
-    for (i = 0; i < n; i++) {
-        tri_real d = dx[i];
+    for (r = 0; r < rows; r++) {
+        for (i = 0; i < n; i++) {
+            tri_real d = dx[r * n + i];
 
-        dx[i] = y[i] > 0 ? d : 0;
+            d = y[r * n + i] > 0 ? d : 0;
+            dx[r * n + i] = d;
+            db[i] += d;
+        }
     }
 }

@@ -350,10 +350,11 @@ static void pool(tri_bags *b, int j, tri_real *x, int64_t ld)
     for (i = 0; i < b->n_blocks; i++) {
         const tri_block *k = &b->blocks[i];
 
-        if (k->how == TRI_PLACE_DATA) {
-            tri_bag_forward(&k->shard, k->table, b->B, b->P,
-                            ids_from(b, j, b->w, i),
-                            x + (k->shard.table + 1) * (int64_t)b->D, ld);
+        if (k->how == TRI_PLACE_DATA || (b->W == 1 && is_exchanged(k->how))) {
+            tri_bag_forward(
+                    &k->shard, k->table, b->B, b->P, ids_from(b, j, b->w, i),
+                    x + (k->shard.table + 1) * (int64_t)b->D + k->shard.col,
+                    ld);
             continue;
         }
         for (rank = 0; rank < b->W; rank++) {
@@ -415,9 +416,11 @@ void tri_bags_forward(tri_bags *b, int j, const int32_t *ids, tri_real *x)
 
     send_ids(b, j, ids);
     pool(b, j, x, ld);
-    axis->exchange(axis->ctx, &b->out, pools_of(b, j), &b->in, b->vectors,
-                   b->most_vectors);
-    turn_vectors(b, b->vectors, x, NULL, ld);
+    if (b->W > 1) { /* else pool() put them into x */
+        axis->exchange(axis->ctx, &b->out, pools_of(b, j), &b->in, b->vectors,
+                       b->most_vectors);
+        turn_vectors(b, b->vectors, x, NULL, ld);
+    }
     if (b->n_rows) {
         const tri_real *mine = sums_of(b, j) + part * b->n_rows * b->w;
 
@@ -436,9 +439,13 @@ void tri_bags_backward(tri_bags *b, int j, const tri_real *dx)
     const tri_axis *axis = b->axis;
     int g;
 
-    turn_vectors(b, b->vectors, NULL, dx, ld);
-    axis->exchange(axis->ctx, &b->in, b->vectors, &b->out, pools_of(b, j),
-                   b->most_vectors);
+    if (b->W == 1) { /* one rank's pools are laid out as its vectors */
+        turn_vectors(b, pools_of(b, j), NULL, dx, ld);
+    } else {
+        turn_vectors(b, b->vectors, NULL, dx, ld);
+        axis->exchange(axis->ctx, &b->in, b->vectors, &b->out, pools_of(b, j),
+                       b->most_vectors);
+    }
     if (b->n_gathered) {
         tri_real *mine = sums_of(b, j) + part * b->n_gathered * b->w;
 

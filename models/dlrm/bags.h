@@ -87,9 +87,11 @@ double tri_bag_squares(int cols, const tri_real *x);
 /* y += a x. */
 void tri_bag_axpy(int cols, tri_real a, const tri_real *x, tri_real *y);
 
-/* x is 0 where it is below; dx is 0 where the output y is not above 0. */
-void tri_relu(int64_t n, tri_real *x);
-void tri_relu_back(int64_t n, const tri_real *y, tri_real *dx);
+/* y[rows][n] becomes y + b, and 0 where that is below; back: dx is 0 where the
+ * output y is not above 0, and its columns are added to db. */
+void tri_bias_relu(const tri_real *b, int64_t rows, int64_t n, tri_real *y);
+void tri_bias_relu_back(const tri_real *y, int64_t rows, int64_t n,
+                        tri_real *dx, tri_real *db);
 
 /* Of n samples: dot products of all pairs i > j of the F vectors, in the order
  * (1,0), (2,0), (2,1) ..., to z[ld] of each; and back, dx written. */

@@ -141,6 +141,7 @@ tri_status tri_dlrm_create(const tri_dlrm_shape *shape, const tri_place *place,
                              .pooling = shape->pooling,
                              .rows = m->shape.rows,
                              .zipf = shape->zipf};
+    tri_clicks_prepare(&m->clicks);
     st = build(m);
     if (st != TRI_OK) {
         destroy(m);
@@ -310,15 +311,20 @@ static void run_stack(const tri_model *m, const stack *s, const tri_real *x,
                       tri_real *const *out, int last)
 {
     int64_t rows = m->place.micro_batch;
+    tri_linear l;
     int i;
 
     for (i = 0; i < s->n; i++) {
         tri_place_before(&m->place, s->first + i, 0);
-        tri_linear_forward(&s->linear[i], rows, i ? out[i - 1] : x, out[i]);
-        tri_place_after(&m->place, s->first + i, 0);
-        if (i + 1 < s->n || last) {
-            tri_relu(rows * s->width[i + 1], out[i]);
+        l = s->linear[i];
+        if (i + 1 < s->n || last) { /* the bias goes with the ReLU */
+            l.b = NULL;
         }
+        tri_linear_forward(&l, rows, i ? out[i - 1] : x, out[i]);
+        if (!l.b) {
+            tri_bias_relu(s->linear[i].b, rows, l.out, out[i]);
+        }
+        tri_place_after(&m->place, s->first + i, 0);
     }
 }
 
@@ -332,12 +338,15 @@ static void run_stack_back(tri_model *m, const stack *s, const tri_real *x,
 
     for (i = s->n - 1; i >= 0; i--) {
         tri_real *swap = m->d_this;
+        tri_linear l;
 
-        if (i + 1 < s->n || last) {
-            tri_relu_back(rows * s->width[i + 1], out[i], m->d_this);
-        }
         tri_place_before(&m->place, s->first + i, 1);
-        tri_linear_backward(&s->linear[i], rows, i ? out[i - 1] : x, m->d_this,
+        l = s->linear[i];
+        if (i + 1 < s->n || last) {
+            tri_bias_relu_back(out[i], rows, l.out, m->d_this, l.db);
+            l.db = NULL;
+        }
+        tri_linear_backward(&l, rows, i ? out[i - 1] : x, m->d_this,
                             i || whole ? m->d_next : NULL);
         tri_place_after(&m->place, s->first + i, 1);
         m->d_this = m->d_next;

@@ -17,7 +17,7 @@
 #include "models/dlrm/plan.h"
 #include "trireme/model.h"
 
-#define TRI_DLRM_TABLES 32
+#define TRI_DLRM_TABLES TRI_CLICKS_TABLES
 #define TRI_DLRM_LAYERS 8
 
 typedef struct tri_dlrm_shape {

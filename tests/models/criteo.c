@@ -107,6 +107,7 @@ static void zipf(void **state)
     int top = 0, clicks = 0, k, used = 0;
 
     (void)state;
+    tri_clicks_prepare(&c);
     for (i = 0; i < DRAWS; i++) {
         tri_real dense[4], again[4];
         int32_t ids[2], same[6];

@@ -97,6 +97,7 @@ static int write_samples(const curve *c)
     int *click = malloc((size_t)(n * B) * sizeof *click);
     int bad = !x || !ids || !click;
 
+    tri_clicks_prepare(&clicks);
     for (step = 0; !bad && step < c->steps; step++) {
         for (i = 0; i < c->batch; i++) {
             click[step * c->batch + i] =
