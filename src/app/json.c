@@ -3,6 +3,8 @@
  */
 #include "src/app/app.h"
 
+#include "src/base/utf8.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,11 +34,14 @@ json_t *tri_app_json_text(const char *text)
     if (s) {
         return s;
     }
-    copy = strdup(text); /* not UTF-8: keep what is ASCII */
-    for (char *p = copy; p && *p; p++) {
-        if ((unsigned char)*p >= 0x80) {
+    copy = strdup(text); /* not UTF-8: keep what is */
+    for (char *p = copy; p && *p;) {
+        size_t n = tri_utf8_length(p, strnlen(p, 4));
+
+        if (n == 0) {
             *p = '?';
         }
+        p += n > 0 ? n : 1;
     }
     s = copy ? json_string(copy) : json_null();
     free(copy);

@@ -350,7 +350,8 @@ function pairs(c) {
 }
 
 /* Ranges follow each other: the upper end of one is enough. */
-const upper = label => label.replace(/^.* … /, "≤ ");
+const upper = name => label => data.params.some(p => p.name === name
+    && p.levels) ? label : label.replace(/^.* … /, "≤ ");
 
 const pair = k => c => {
   const i = data.importance;
@@ -371,13 +372,14 @@ const pair = k => c => {
     xAxis: {type: "category", data: p.labels_a, name: p.a,
             nameLocation: "middle", nameGap: 46,
             nameTextStyle: {color: c.ink},
-            axisLabel: {color: c.quiet, fontSize: 10, formatter: upper,
+            axisLabel: {color: c.quiet, fontSize: 10,
+                        formatter: upper(p.a),
                         rotate: p.labels_a.some(l => l.length > 6) ? 30 : 0},
             axisLine: {lineStyle: {color: c.line}}},
     yAxis: {type: "category", data: p.labels_b, name: p.b,
             nameLocation: "end", nameGap: 8,
             nameTextStyle: {color: c.ink, align: "right"},
-            axisLabel: {color: c.quiet, fontSize: 10, formatter: upper},
+            axisLabel: {color: c.quiet, fontSize: 10, formatter: upper(p.b)},
             axisLine: {lineStyle: {color: c.line}}},
     visualMap: {min: 0, max: 100, right: 0, top: "middle", itemWidth: 12,
                 itemHeight: 100, text: ["best", "worst"], precision: 0,

@@ -4,6 +4,8 @@
  */
 #include "src/report/part.h"
 
+#include "src/base/utf8.h"
+
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -21,33 +23,36 @@ json_t *tri_report_count(double v)
 }
 
 /* Control characters but for line ends and tabs would show as boxes. */
-static void make_plain(char *text, size_t bytes, int keep_high)
+static int is_control(unsigned char c)
 {
-    for (size_t i = 0; i < bytes; i++) {
-        unsigned char c = (unsigned char)text[i];
-
-        if ((c < ' ' && c != '\n' && c != '\t') || c == 127 ||
-            (c >= 0x80 && !keep_high)) {
-            text[i] = '?';
-        }
-    }
+    return (c < ' ' && c != '\n' && c != '\t') || c == 127;
 }
 
 json_t *tri_report_text(const char *text, size_t bytes)
 {
     char *copy = text ? malloc(bytes + 1) : NULL;
+    size_t at = 0;
     json_t *s;
 
     if (!copy) {
         return json_null();
     }
-    memcpy(copy, text, bytes);
-    make_plain(copy, bytes, 1);
-    s = json_stringn(copy, bytes);
-    if (!s) { /* not UTF-8: keep what is ASCII */
-        make_plain(copy, bytes, 0);
-        s = json_stringn(copy, bytes);
+    /* the end of a longer text may begin within a character */
+    for (int i = 0; i < 3 && bytes > 0 && tri_utf8_is_inner(*text); i++) {
+        text++;
+        bytes--;
     }
+    while (at < bytes) {
+        size_t n = tri_utf8_length(text + at, bytes - at);
+
+        if (n == 0 || is_control((unsigned char)text[at])) {
+            copy[at++] = '?';
+        } else {
+            memcpy(copy + at, text + at, n);
+            at += n;
+        }
+    }
+    s = json_stringn(copy, bytes);
     free(copy);
     return s ? s : json_null();
 }

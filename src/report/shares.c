@@ -175,15 +175,26 @@ static void print_end(const survey *s, const axis *a, int place, char *buf,
     }
 }
 
-static void label(const survey *s, axis *a, int from, int end, int one)
+static int is_word(const survey *s, const axis *a, int place)
+{
+    tri_value v = config_of(s, s->order[place])[a->param->column];
+
+    return v.type == TRI_WORD;
+}
+
+/* Words have no order: a group of them is no range. */
+static void label(const survey *s, axis *a, int from, int end, int distinct)
 {
     char lo[30];
     char hi[30];
 
     print_end(s, a, from, lo, sizeof lo);
     print_end(s, a, end - 1, hi, sizeof hi);
-    if (one) {
+    if (distinct == 1) {
         snprintf(a->label[a->n], sizeof a->label[a->n], "%s", lo);
+    } else if (is_word(s, a, end - 1)) {
+        snprintf(a->label[a->n], sizeof a->label[a->n], "%s, %d more", lo,
+                 distinct - 1);
     } else {
         snprintf(a->label[a->n], sizeof a->label[a->n], "%s … %s", lo, hi);
     }
@@ -194,7 +205,7 @@ static void label(const survey *s, axis *a, int from, int end, int one)
 static void make_groups(survey *s, axis *a, double *code)
 {
     int distinct = 1;
-    int least, end;
+    int least, end, inside;
 
     for (int i = 0; i < s->n; i++) {
         code[i] = code_of(a->param, config_of(s, i)[a->param->column]);
@@ -206,14 +217,16 @@ static void make_groups(survey *s, axis *a, double *code)
     least = distinct <= GROUPS ? 1 : (s->n + GROUPS - 1) / GROUPS;
     for (int i = 0; i < s->n && a->n < GROUPS; i = end) {
         end = i + 1;
+        inside = 1;
         while (end < s->n && (end - i < least || a->n == GROUPS - 1 ||
                               code[s->order[end]] == code[s->order[end - 1]])) {
+            inside += code[s->order[end]] != code[s->order[end - 1]];
             end++;
         }
         for (int k = i; k < end; k++) {
             a->group[s->order[k]] = (unsigned char)a->n;
         }
-        label(s, a, i, end, code[s->order[i]] == code[s->order[end - 1]]);
+        label(s, a, i, end, inside);
         a->n++;
     }
 }

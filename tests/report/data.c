@@ -2,6 +2,7 @@
  * The data of a report: the same keys for every study, sizes, what is said
  * where there is nothing, and names that would be markup.
  */
+#include "src/report/part.h"
 #include "tests/report/world.h"
 
 #include "tests/tri_cmocka.h"
@@ -281,16 +282,44 @@ static void odd_names(void **state)
     json_decref(plain);
 }
 
+static void expect_text(const char *from, const char *to)
+{
+    json_t *s = tri_report_string(from);
+
+    assert_string_equal(json_string_value(s), to);
+    json_decref(s);
+}
+
+/* What is no character is told as such, and takes nothing else with it. */
+static void texts_keep_what_is_whole(void **state)
+{
+    (void)state;
+    expect_text("größer 三\n", "größer 三\n");
+    expect_text("größ\xff"
+                "er",
+                "größ?er");
+    expect_text("a\x01"
+                "b\x7f",
+                "a?b?");
+    expect_text("\x89\xe4\xb8\x89", "三"); /* cut at the start */
+    expect_text("ö\xe4\xb8", "ö??");       /* and at the end */
+    expect_text("\xc0\xafx\xed\xa0\x80", "??x???");
+    expect_text("\xf4\x90\x80\x80\xf0\x9f\x98\x80", "????😀");
+    expect_text("", "");
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(one_run),
-                                       cmocka_unit_test(thirty_runs),
-                                       cmocka_unit_test(costs_add_up),
-                                       cmocka_unit_test(thousand_runs),
-                                       cmocka_unit_test(led_by_a_model),
-                                       cmocka_unit_test(only_failures),
-                                       cmocka_unit_test(odd_names),
-                                       cmocka_unit_test(ten_thousand_runs)};
+    const struct CMUnitTest tests[] = {
+            cmocka_unit_test(texts_keep_what_is_whole),
+            cmocka_unit_test(one_run),
+            cmocka_unit_test(thirty_runs),
+            cmocka_unit_test(costs_add_up),
+            cmocka_unit_test(thousand_runs),
+            cmocka_unit_test(led_by_a_model),
+            cmocka_unit_test(only_failures),
+            cmocka_unit_test(odd_names),
+            cmocka_unit_test(ten_thousand_runs)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
