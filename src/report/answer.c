@@ -138,6 +138,7 @@ json_t *tri_report_finals(const tri_report_part *p)
     tri_standing list[TOP];
     json_t *a = json_array();
     int n = tri_ctl_top(p->ctl, list, TOP);
+    tri_progress progress;
     tri_answer answer;
 
     tri_ctl_answer(p->ctl, &answer);
@@ -150,10 +151,12 @@ json_t *tri_report_finals(const tri_report_part *p)
         return a;
     }
     json_decref(a);
+    tri_ctl_progress(p->ctl, &progress);
     return tri_report_because(
-            p, "finals",
-            p->study->finals.top > 0
-                    ? "No finals were held (yet): they come once the search "
-                      "has ended."
-                    : "The study asks for no finals.");
+            p, "finals", "%s",
+            p->study->finals.top <= 0 ? "The study asks for no finals."
+            : progress.state == TRI_CTL_ENDED
+                    ? "The study ended without results of finals."
+                    : "No finals were held yet: they come once the search "
+                      "has ended.");
 }

@@ -234,8 +234,8 @@ static int is_locked(const char *path)
 tri_status tri_files_held(const tri_files *files, int *held)
 {
     char path[TRI_PATH_BYTES];
-    int *epochs;
-    int n;
+    int *epochs = NULL;
+    int n = 0;
 
     *held = 0;
     TRI_TRY(tri_files_list(files, TRI_FILE_JOURNAL, &epochs, &n));

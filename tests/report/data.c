@@ -119,6 +119,8 @@ static void one_run(void **state)
     assert_int_equal(whole(at(data, "state"), "runs"), 1);
     assert_int_equal(json_array_size(at(data, "best")), 1);
     assert_true(json_is_null(at(data, "finals")));
+    assert_null(strstr(json_string_value(at(at(data, "why"), "finals")),
+                       "yet")); /* the study has ended */
     assert_true(json_is_null(at(data, "importance")));
     assert_true(json_is_null(at(data, "ladders")));
     assert_true(json_is_null(at(at(data, "answer"), "speedup")));
