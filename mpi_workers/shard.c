@@ -218,6 +218,7 @@ static tri_status check_mlp(const tri_mlp_spec *m, const tri_layout *l)
          "a size of the model is too small");
     RULE(l->tp == 1, "tp == 1 for an mlp: %d", l->tp);
     RULE(l->pp == 1, "pp == 1 for an mlp: %d", l->pp);
+    RULE(!l->sequence_parallel, "sequence_parallel == false for an mlp");
     return TRI_OK;
 }
 
@@ -239,6 +240,7 @@ static tri_status check_dlrm(const tri_dlrm_spec *d, const tri_layout *l)
          l->planner);
     RULE(l->tp == 1, "tp == 1 for a dlrm: %d", l->tp);
     RULE(l->pp == 1, "pp == 1 for a dlrm: %d", l->pp);
+    RULE(!l->sequence_parallel, "sequence_parallel == false for a dlrm");
     RULE(l->recompute == 0, "recompute == none for a dlrm");
     return TRI_OK;
 }

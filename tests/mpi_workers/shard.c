@@ -205,9 +205,15 @@ static void rules(void **state)
     assert_int_equal(tri_shard_check(&gpt, &l, 2), TRI_OK);
 }
 
-static void rules_of_mlp(void **state)
+static void rules_of_flat(void **state)
 {
     tri_model_spec mlp = {.kind = TRI_MODEL_MLP, .u.mlp = {4, 8, 2, 1}};
+    tri_model_spec dlrm = {.kind = TRI_MODEL_DLRM,
+                           .u.dlrm = {.tables = 1,
+                                      .rows = {10},
+                                      .dim = 4,
+                                      .dense = 2,
+                                      .pooling = 1}};
     tri_layout l = one;
 
     (void)state;
@@ -217,6 +223,13 @@ static void rules_of_mlp(void **state)
     assert_int_equal(tri_shard_check(&mlp, &l, 4), TRI_EINFEASIBLE);
     l.tp = 1, l.pp = 2;
     assert_int_equal(tri_shard_check(&mlp, &l, 4), TRI_EINFEASIBLE);
+    l.pp = 1, l.sequence_parallel = 1;
+    assert_int_equal(tri_shard_check(&mlp, &l, 2), TRI_EINFEASIBLE);
+    assert_int_equal(tri_shard_check(&dlrm, &l, 2), TRI_EINFEASIBLE);
+    l.sequence_parallel = 0;
+    assert_int_equal(tri_shard_check(&dlrm, &l, 2), TRI_OK);
+    l.recompute = 1;
+    assert_int_equal(tri_shard_check(&dlrm, &l, 2), TRI_EINFEASIBLE);
 }
 
 int main(void)
@@ -224,7 +237,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
             cmocka_unit_test(coordinates),    cmocka_unit_test(layers),
             cmocka_unit_test(layers_by_cost), cmocka_unit_test(samples),
-            cmocka_unit_test(rules),          cmocka_unit_test(rules_of_mlp),
+            cmocka_unit_test(rules),          cmocka_unit_test(rules_of_flat),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
