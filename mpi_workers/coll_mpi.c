@@ -92,9 +92,9 @@ tri_status tri_coll_mpi_exchange(tri_coll *coll, const tri_parcels *to,
                                  void *recv, int most)
 {
     MPI_Request request;
-    int rc = MPI_Ialltoallv(send, to->bytes, to->at, MPI_BYTE, recv,
-                            from->bytes, from->at, MPI_BYTE, coll->comm,
-                            &request);
+    int rc =
+            MPI_Ialltoallv(send, to->bytes, to->at, MPI_BYTE, recv, from->bytes,
+                           from->at, MPI_BYTE, coll->comm, &request);
 
     (void)most;
     return finish(coll, rc, &request);

@@ -27,9 +27,9 @@ int64_t tri_shard_sample(const tri_layout *l, int dp_i, int k);
 /*
  * Layers [first, first + n) of part `part` of the layout's pp x virtual.  Split
  * `even`: as even as can be; where it does not divide, the earlier parts have
- * one more, since the last has the head.  Split `cost`: so that the dearest part
- * is as cheap as can be, embedding and head counted, by an estimate of their
- * multiplications; each has a layer at least.  layers >= parts.
+ * one more, since the last has the head.  Split `cost`: so that the dearest
+ * part is as cheap as can be, embedding and head counted, by an estimate of
+ * their multiplications; each has a layer at least.  layers >= parts.
  */
 void tri_shard_layers(const tri_gpt_spec *g, const tri_layout *l, int part,
                       int *first, int *n);

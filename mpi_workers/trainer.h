@@ -32,9 +32,9 @@ typedef struct tri_trainer_setup {
     const unsigned char *text; /* gpt; borrowed until destroy */
     int64_t text_bytes;
     const tri_criteo *samples; /* dlrm; NULL: synthetic; as text */
-    uint64_t quota_bytes; /* a rank; 0: no limit */
-    double limit_s;       /* of making communicators, for the watchdog; 0: no */
-    tri_coll_way way;     /* through which its collectives go */
+    uint64_t quota_bytes;      /* a rank; 0: no limit */
+    double limit_s;   /* of making communicators, for the watchdog; 0: no */
+    tri_coll_way way; /* through which its collectives go */
 } tri_trainer_setup;
 
 /*

@@ -44,8 +44,8 @@ typedef struct tri_mlp_spec {
 typedef struct tri_dlrm_spec {
     int tables, dim; /* embedding tables, and the width of all of them */
     int rows[TRI_MAX_TABLES];
-    int pooling; /* ids of a table in a sample */
-    int dense;   /* dense features */
+    int pooling;                              /* ids of a table in a sample */
+    int dense;                                /* dense features */
     int bottom[TRI_MAX_MLP_LAYERS], n_bottom; /* hidden layers */
     int top[TRI_MAX_MLP_LAYERS], n_top;
     double zipf;      /* exponent of the ids of synthetic samples */

@@ -22,8 +22,8 @@
 /* Candidates whose scores are brought up to date together: first few, then
  * more. */
 #define BATCH_LEAST 16
-#define WORK       1e8
-#define ROWS_LEAST 112
+#define WORK        1e8
+#define ROWS_LEAST  112
 #define ROWS_MOST   16384
 /* How often TRI_ACQ_MEANS are asked for one choice: single precision may have
  * taken much from it. */

@@ -296,8 +296,8 @@ tri_status tri_engine_add_sizes(tri_space_builder *b,
 
     for (i = 0; i < tri_n_engine_params; i++) {
         const tri_engine_param *p = &tri_engine_params[i];
-        for (k = 0;
-             tri_engine_is_for(p, model) && p->words && p->words[k]; k++) {
+        for (k = 0; tri_engine_is_for(p, model) && p->words && p->words[k];
+             k++) {
             TRI_TRY(tri_space_add_word(b, p->words[k]));
         }
     }

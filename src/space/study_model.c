@@ -161,12 +161,11 @@ static tri_status check_criteo(const tri_yaml *m, const tri_dlrm_spec *d)
     static const struct {
         const char *name, *key, *expected;
         int want;
-    } rows[] = {
-            {"tables", "model.tables", "26, of which a Criteo file has as many",
-             CRITEO_SPARSE},
-            {"dense", "model.dense", "13, of which a Criteo file has as many",
-             CRITEO_DENSE},
-            {"pooling", "model.pooling", "1 where data is a file", 1}};
+    } rows[] = {{"tables", "model.tables",
+                 "26, of which a Criteo file has as many", CRITEO_SPARSE},
+                {"dense", "model.dense",
+                 "13, of which a Criteo file has as many", CRITEO_DENSE},
+                {"pooling", "model.pooling", "1 where data is a file", 1}};
     const int found[] = {d->tables, d->dense, d->pooling};
     int i;
 
@@ -181,9 +180,9 @@ static tri_status check_criteo(const tri_yaml *m, const tri_dlrm_spec *d)
 
 static tri_status read_dlrm(tri_reader *r, const tri_yaml *m)
 {
-    static const char *const keys[] = {
-            "kind", "tables", "rows",    "dim",  "dense", "bottom",
-            "top",  "zipf",   "pooling", "data", "lr"};
+    static const char *const keys[] = {"kind",    "tables", "rows", "dim",
+                                       "dense",   "bottom", "top",  "zipf",
+                                       "pooling", "data",   "lr"};
     tri_dlrm_spec d = {.tables = 8,
                        .dim = 64,
                        .pooling = 1,

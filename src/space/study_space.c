@@ -349,8 +349,7 @@ static int has_unbuilt_value(const tri_yaml *e, const char *name)
 {
     static const struct {
         const char *name, *built;
-    } rows[] = {{"threads", "1"},
-                {"gemm", "blas"}};
+    } rows[] = {{"threads", "1"}, {"gemm", "blas"}};
     const tri_yaml *list = tri_yaml_get(e, "choice"), *item;
     int i;
 

@@ -164,9 +164,8 @@ static tri_column_kind widen(tri_column_kind kind, tri_value v)
 
 size_t tri_column_print(tri_value v, char *buf, size_t bytes)
 {
-    return v.type == TRI_WORD
-                   ? (size_t)snprintf(buf, bytes, "%s", v.u.word)
-                   : tri_value_print(v, buf, bytes);
+    return v.type == TRI_WORD ? (size_t)snprintf(buf, bytes, "%s", v.u.word)
+                              : tri_value_print(v, buf, bytes);
 }
 
 static void widen_for(tri_value v, tri_column_kind *kind, int *bytes)

@@ -48,7 +48,8 @@ cat >some <<'END'
 exec "$REAL" "$@"
 END
 chmod +x some
-job=$(REAL=$TRIREME TRIREME=$place/some TRIREME_INIT_S=3 \
+export REAL=$TRIREME
+job=$(TRIREME=$place/some TRIREME_INIT_S=3 \
     sbatch --parsable "${shape[@]}" "$scripts/tune.sbatch" my.yaml none.h5)
 ends 60 "$job"
 expect "code" "$(code "$job")" 4:0

@@ -83,8 +83,8 @@ static void a_study_that_is_run_is_left_alone(void **state)
 
     drive(f, 60);
     memset(&facts, 0, sizeof facts);
-    assert_int_equal(
-            tri_record_open(f->path, 1, &facts, &record, &ctl, &epoch), TRI_OK);
+    assert_int_equal(tri_record_open(f->path, 1, &facts, &record, &ctl, &epoch),
+                     TRI_OK);
     assert_int_equal(tri_record_recover(f->path, 0, NULL), TRI_EINVAL);
     assert_non_null(strstr(tri_error_last()->sentence, "is being run"));
     assert_int_equal(tri_record_recover(f->path, 1, NULL), TRI_EINVAL);
@@ -144,11 +144,10 @@ static void so_does_one_with_an_empty_journal(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-            TEST(a_study_that_is_run_is_left_alone),
-            TEST(an_orderly_end_needs_nothing),
-            TEST(one_that_broke_off_says_so),
-            TEST(so_does_one_with_an_empty_journal)};
+    const struct CMUnitTest tests[] = {TEST(a_study_that_is_run_is_left_alone),
+                                       TEST(an_orderly_end_needs_nothing),
+                                       TEST(one_that_broke_off_says_so),
+                                       TEST(so_does_one_with_an_empty_journal)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
