@@ -7,8 +7,8 @@
 #ifdef TRI_HAVE_MPI
 #include "mpi_workers/trial_kind.h"
 #include "src/app/live.h"
-#include "src/app/summary.h"
 #include "src/app/mpi_start.h"
+#include "src/app/summary.h"
 #include "src/app/thinker.h"
 #include "trireme/net.h"
 #include "trireme/wire.h"
@@ -377,6 +377,32 @@ static void print_text(const leading *l)
     }
 }
 
+/* Where the record broke (a full disk), the controller has heard more than was
+ * written: told is what is kept. */
+static void take_what_is_kept(leading *l)
+{
+    tri_history *history = NULL;
+    tri_ctl *kept = NULL;
+
+    if (l->end.status != TRI_EXIT_FAULT || !l->ctl) {
+        return;
+    }
+    if (tri_app_history(l->output, &history) == TRI_OK &&
+        tri_history_replay(history, &kept, NULL) == TRI_OK) {
+        if (!l->end.must_exit) { /* else a thinker may be at it still */
+            tri_ctl_destroy(l->ctl);
+        }
+        l->ctl = kept;
+    } else {
+        TRI_LOG_JOB(TRI_LOG_WARN,
+                    "%s cannot be read back: what is told below "
+                    "may not all be kept",
+                    l->output);
+        tri_error_clear();
+    }
+    tri_history_destroy(history);
+}
+
 /* Returns the exit status of the opening. */
 static int report(const leading *l)
 {
@@ -446,6 +472,7 @@ static int lead(const tune_options *o, int size, int argc, char **argv,
         status = tri_app_fail();
         *must_exit = l.end.must_exit;
     } else {
+        take_what_is_kept(&l);
         status = report(&l);
         *must_exit = l.end.must_exit;
     }

@@ -58,12 +58,20 @@ tune() {
     "$trireme" replay disk/s.h5 >> log 2>&1 || fail "$size: replay"
 }
 
+# The line of the best trial in an answer, of tune or best; "" where none is.
+winner() {
+    grep -E '^(winner|best) ' "$1" || true
+}
+
 fours=0
 for size in 12 16 24 40 64 80 120 160 200 208 232 280 400; do
     umount "$disk"
     mount -t tmpfs -o "size=${size}k" tmpfs "$disk"
     tune $size
     if [ "$status" = 4 ]; then
+        winner log > told
+        "$trireme" best disk/s.h5 > kept 2>&1 || true
+        winner kept | cmp -s - told || fail "$size: told is not what is kept"
         "$trireme" status disk/s.h5 > log 2>&1 || fail "$size: no status"
         grep -q "^fault .*\(full\|No space\)" log || fail "$size: fault"
         tune $size --resume
