@@ -6,10 +6,10 @@ tri_add_test(engine_parity SOURCES parity.c parity_draw.c
         LINK tri_worker_f64 m NPROCS 8
         TIMEOUT 300)
 if(TARGET engine_parity)
-    add_test(NAME engine_parity_400 COMMAND ${MPIEXEC_EXECUTABLE}
+    add_test(NAME engine_parity_200 COMMAND ${MPIEXEC_EXECUTABLE}
             ${MPIEXEC_PREFLAGS} ${MPIEXEC_NUMPROC_FLAG} 8
-            $<TARGET_FILE:engine_parity> ${MPIEXEC_POSTFLAGS} 400)
-    tri_finish_test(engine_parity_400 mpi LABELS mpi slow TIMEOUT 900)
+            $<TARGET_FILE:engine_parity> ${MPIEXEC_POSTFLAGS} 200)
+    tri_finish_test(engine_parity_200 mpi LABELS mpi slow TIMEOUT 600)
     # As on two hosts.
     set(half ${MPIEXEC_PREFLAGS} ${MPIEXEC_NUMPROC_FLAG} 4 -x)
     add_test(NAME engine_parity_hosts COMMAND ${MPIEXEC_EXECUTABLE}
