@@ -27,7 +27,7 @@ batch=8
 case $kind in
 gpt) model='layers: 1, hidden: 16, heads: 2, sequence: 16, vocab: 256, data: builtin' ;;
 mlp) model='inputs: 16, hidden: 32, layers: 2, outputs: 4' batch=64 ;;
-dlrm) model='tables: 4, rows: 500, dim: 16, pooling: 2, bottom: [16], top: [16]' batch=64 ;;
+dlrm) model='tables: 4, rows: 500, dim: 16, pooling: 2, bottom: [16], top: [16]' ;;
 esac
 steps=2000 # no more than a run keeps one by one
 cat > study.yaml <<END
