@@ -90,8 +90,8 @@ test -z "$(find . -name '*.ckpt*')" || fail 'a checkpoint is left'
 "$mpiexec" -n 2 "$trireme" train study.yaml \
     --set "dp=2,micro_batch=4,zero=1,global_batch=$batch" \
     --steps $((steps + 3)) --json > curve 2> out || fail 'train failed'
-expected=$(sed 's/.*"loss": *\([-0-9.e+]*\).*/\1/' curve | tail -$((steps / 10)) |
-    awk '{ s += $1 } END { printf "%.9f", s / NR }')
+expected=$(sed -n 's/.*"loss": *\([-0-9.e+]*\).*/\1/p' curve |
+    tail -$((steps / 10)) | awk '{ s += $1 } END { printf "%.9f", s / NR }')
 got=$(column runs loss | tail -1)
 echo "$kind: drained after $before of $steps steps; loss $got, uninterrupted" \
     "$expected"
